@@ -164,7 +164,7 @@ class Daemon:
                     limit=_STREAM_LIMIT,
                     backlog=1,
                 )
-                _let_wait(server)
+                _raise_backlog(server)
                 write_file(f"{path}.pid", str(os.getpid()).encode())
                 os.rename(temporary, path)
             try:
@@ -195,7 +195,7 @@ class Daemon:
                 limit=_STREAM_LIMIT,
                 backlog=1,
             )
-        _let_wait(server)
+        _raise_backlog(server)
         bound = server.sockets[0].getsockname()
         announce(bound[0], bound[1])
         await self._serve(server)
@@ -243,7 +243,7 @@ class Daemon:
             writer.close()
             raise
         if token is not None:
-            self._take_in_stranger(connection)
+            self._admit(connection)
         task = asyncio.ensure_future(self._serve_client(connection))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -254,22 +254,22 @@ class Daemon:
         try:
             await connection.run()
         finally:
-            self._know(connection)
+            self._require_known(connection)
             self._connections.discard(connection)
             self._watch_idle()
-            self._linger()
+            self._wait_for_clients()
 
-    def _take_in_stranger(self, connection: Connection) -> None:
+    def _admit(self, connection: Connection) -> None:
         """Gives a connection a while to show the token, and a place as long as there are not too many after it."""
         self._strangers[connection] = self._loop.call_later(_STRANGER_SECONDS, connection.drop)
-        connection.on_admitted = lambda: self._know(connection)
+        connection.on_admitted = lambda: self._require_known(connection)
         oldest, deadline = next(iter(self._strangers.items()))
         is_new = deadline.when() - self._loop.time() > _STRANGER_SECONDS - _NEW_SECONDS
         if len(self._strangers) > (_MOST_STRANGERS if is_new else _STRANGERS):
-            self._know(oldest)
+            self._require_known(oldest)
             oldest.drop()
 
-    def _know(self, connection: Connection) -> None:
+    def _require_known(self, connection: Connection) -> None:
         deadline = self._strangers.pop(connection, None)
         if deadline is not None:
             deadline.cancel()
@@ -281,7 +281,7 @@ class Daemon:
         if not self._connections and self._options.idle_seconds is not None:
             self._idle_timer = self._loop.call_later(self._options.idle_seconds, self._stopping.set)
 
-    def _linger(self) -> None:
+    def _wait_for_clients(self) -> None:
         if self._linger_timer is not None:
             self._linger_timer.cancel()
         self._linger_timer = self._loop.call_later(
@@ -305,7 +305,7 @@ def _end_in_time() -> None:
     faulthandler.dump_traceback_later(_END_SECONDS, exit=True)
 
 
-def _let_wait(server: asyncio.Server) -> None:
+def _raise_backlog(server: asyncio.Server) -> None:
     """Lets as many connections wait as the system allows.
 
     asyncio accepts as many at once as its own backlog says, and where no descriptor is left, it tries as often.

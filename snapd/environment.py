@@ -41,12 +41,12 @@ def own_command(*words: str) -> list[str]:
     return [sys.executable, "-EPs" if sys.flags.no_user_site else "-EP", "-m", "snapd", *words]
 
 
-def spool_in(data: str) -> str:
+def spool_directory(data: str) -> str:
     """The directory of the events that hooks could not have recorded, below the data directory."""
     return os.path.join(data, "snapd", "agents", "spool")
 
 
-def socket_in(runtime: str) -> str:
+def socket_path(runtime: str) -> str:
     """The socket of the per-user daemon, in the directory for it."""
     return os.path.join(runtime, "daemon.sock")
 

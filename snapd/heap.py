@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def staying() -> Iterator[None]:
+def frozen_objects() -> Iterator[None]:
     """Keeps the garbage collector off everything made in this block, now and later: it lives as long as the process.
 
     For modules and classes: a daemon has so many that collections during its imports take a tenth of its start, and a
@@ -46,7 +46,7 @@ def share_among_threads() -> None:
         mallopt(_TRIM_THRESHOLD, 8 * _LARGE)
 
 
-def give_back() -> None:
+def release_pages() -> None:
     """Makes the C library return its free pages to the system (glibc only); takes one or two ms."""
     if trim is not None:
         trim(0)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from snapd.model.errors import IoError, os_errors
 
-from .environment import socket_in, user_directories
+from .environment import socket_path, user_directories
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +48,7 @@ class Locations:
     @property
     def socket(self) -> str:
         """The socket of the per-user daemon."""
-        return socket_in(self.runtime)
+        return socket_path(self.runtime)
 
     def make_runtime(self) -> None:
         """Makes the runtime directory if it is missing, and checks that only the user can write to it.

@@ -319,7 +319,7 @@ class Workspaces:
     @contextmanager
     def _beside(self, store: str, policy: FolderSettings, folder: bytes) -> Iterator[OtherSessions]:
         """The sessions of the folder around a folder, which is not the one that has this store and this policy."""
-        options = policy.for_another_folder()
+        options = policy.without_clients()
         data_dir = options.settings.data_dir
         found = folder_around(os.fsdecode(folder), self._locations, data_dir)
         named = shown(os.fsencode(found))

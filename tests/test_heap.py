@@ -39,7 +39,7 @@ def test_free_pages_go_back_to_the_system() -> None:
     for block in blocks[::2]:
         libc.free(block)
     held = resident()
-    heap.give_back()
+    heap.release_pages()
     assert full - held < 5_000_000
     assert held - resident() > 10_000_000
     for block in blocks[1::2]:
@@ -100,12 +100,12 @@ def test_what_stays_is_not_looked_at_for_garbage() -> None:
     gc.collect()
     before = gc.get_freeze_count()
     try:
-        with heap.staying():
+        with heap.frozen_objects():
             assert not gc.isenabled()
             made = [[] for _ in range(1000)]  # type: ignore[var-annotated]
         assert gc.isenabled()
         assert gc.get_freeze_count() >= before + len(made)
-        with pytest.raises(ZeroDivisionError), heap.staying():
+        with pytest.raises(ZeroDivisionError), heap.frozen_objects():
             raise ZeroDivisionError
         assert gc.isenabled()
     finally:
@@ -115,7 +115,7 @@ def test_what_stays_is_not_looked_at_for_garbage() -> None:
 def test_without_glibc_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heap, "trim", None)
     monkeypatch.setattr(heap, "mallopt", None)
-    heap.give_back()
+    heap.release_pages()
     heap.share_among_threads()
 
 

@@ -63,7 +63,7 @@ class Conversation:
     def __init__(self, daemon: Daemon, agent: str, tell_editor: Callable[[Callable[[], bytes | None]], None]) -> None:
         self._daemon = daemon
         self._agent = known_agent(agent) or agent
-        self._tell_editor = tell_editor
+        self._send_to_editor = tell_editor
         self._lock = threading.RLock()
         self._version = 1
         self._recordings: dict[str, Recording] = {}
@@ -194,7 +194,7 @@ class Conversation:
         said = messages.said(params.get("prompt"))
         command = command_in(said) if turns.offers else None
         if command is not None:
-            self._obey(turns, command, message)
+            self._run_command(turns, command, message)
             return Verdict(None)
         turn = turns.prompt(said, text(params, "messageId"))
         self._answers[messages.request_key(message)] = partial(self._prompted, turns, turn)
@@ -202,7 +202,7 @@ class Conversation:
         return Verdict(line, partial(turns.recording.hold, turn.step) if turns.current is turn else None)
 
     def _prompted(self, turns: Turns, turn: Turn, told: Message) -> None:
-        if "error" in told or messages.ends_with_its_answer(self._version):
+        if "error" in told or messages.ends_with_answer(self._version):
             turns.finish(turn)
         else:
             turns.accept(turn)
@@ -222,7 +222,7 @@ class Conversation:
 
     def _tool(self, turns: Turns, update: Message, *, creates: bool = False) -> None:
         # version 2 has no `tool_call`: the first update is the first word
-        self._tell(turns, update, creates=creates or not messages.ends_with_its_answer(self._version))
+        self._tell(turns, update, creates=creates or not messages.ends_with_answer(self._version))
 
     def _tell(self, turns: Turns, call: Message, *, creates: bool) -> Step | None:
         news = tool_news(call)
@@ -231,7 +231,7 @@ class Conversation:
     def _state(self, turns: Turns, update: Message) -> None:
         state = text(update, "state")
         if state == "idle":
-            turns.rests()
+            turns.on_idle()
         elif state is not None:
             turns.works()
 
@@ -261,11 +261,11 @@ class Conversation:
                 turns.offers = turns.knows_commands = True
                 return messages.commands_update(turns.name, messages.offered(OFFERS, self._version))
 
-        return partial(turns.recording.start, turns.name, self._agent, partial(self._tell_editor, commands))
+        return partial(turns.recording.start, turns.name, self._agent, partial(self._send_to_editor, commands))
 
     # -- commands
 
-    def _obey(self, turns: Turns, command: Command, prompt: Message) -> None:
+    def _run_command(self, turns: Turns, command: Command, prompt: Message) -> None:
         is_busy = turns.current is not None
         self._work(turns, prompt, lambda found: answer(found, turns, command, is_busy=is_busy))
 
@@ -279,7 +279,7 @@ class Conversation:
             line = messages.permission(turns.name, name, told.title, told.text, self._version)
             with self._lock:
                 self._questions[messages.request_key({"id": name})] = partial(self._decided, turns, prompt, name, told)
-            self._tell_editor(lambda: line)
+            self._send_to_editor(lambda: line)
 
         # the recording goes on while a person thinks
         turns.recording.ask(work, lambda error: self._reply(prompt, refusal(error)))
@@ -287,15 +287,15 @@ class Conversation:
     def _reply(self, prompt: Message, told: str, reason: str = "end_turn") -> None:
         names = (secrets.token_hex(8), secrets.token_hex(8))
         lines = b"".join(messages.answers(prompt, told, self._version, names, reason))
-        self._tell_editor(lambda: lines)
+        self._send_to_editor(lambda: lines)
 
     def _decided(self, turns: Turns, prompt: Message, name: str, question: Question, told: Message) -> None:
         """Does what a person was asked about, if the editor's answer agrees to it."""
         outcome = part(told, "result", "outcome")
         agreed = text(outcome, "outcome") == "selected" and text(outcome, "optionId") == messages.ALLOW
-        if messages.ends_with_its_answer(self._version):
+        if messages.ends_with_answer(self._version):
             line = messages.call_over(turns.name, name, is_done=agreed)
-            self._tell_editor(lambda: line)
+            self._send_to_editor(lambda: line)
         if agreed and turns.current is None:
             self._work(turns, prompt, lambda found: carry_out(found, turns, question))
             return

@@ -273,7 +273,7 @@ def answers(request: Message, told: str, version: int, names: tuple[str, str], r
     ]
 
 
-def ends_with_its_answer(version: int) -> bool:
+def ends_with_answer(version: int) -> bool:
     """Whether a turn is over when its prompt is answered."""
     return version < _DRAFT
 

@@ -74,7 +74,7 @@ class _Proxy:
         self._to_editor = Writer(editor[1])
         self._to_agent = Writer(agent.input.fileno(), agent.input.close)
         self._editor_is_gone = False
-        self._conversation = Conversation(daemon, name, self._tell_editor)
+        self._conversation = Conversation(daemon, name, self._send_to_editor)
         # a signal handler may put into this kind of queue at any time
         self._happened: queue.SimpleQueue[int | None] = queue.SimpleQueue()
         self._ended: int | None = None
@@ -172,7 +172,7 @@ class _Proxy:
         if verdict.then is not None:
             verdict.then()
 
-    def _tell_editor(self, make: Callable[[], bytes | None]) -> None:
+    def _send_to_editor(self, make: Callable[[], bytes | None]) -> None:
         try:
             self._to_editor.insert(make)
         except OSError as error:

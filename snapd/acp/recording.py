@@ -284,9 +284,9 @@ class Daemon:
             SnapdError: the daemon cannot be reached, or refuses the folder; or snapshots are off.
         """
         from snapd.backend import open_remote
-        from snapd.settings.sources import as_options, for_the_daemon, read_environment
+        from snapd.settings.sources import as_options, read_environment, split_environment
 
-        own, unheard = for_the_daemon(read_environment(os.environ), self._locations.config_file)
+        own, unheard = split_environment(read_environment(os.environ), self._locations.config_file)
         if unheard is not None:
             logger.warning("%s", unheard)
         found = open_remote(self._socket, folder, as_options(own), self._locations)

@@ -137,7 +137,7 @@ class Turns:
         if self.current is not None:
             self.current.accepted = True
 
-    def rests(self) -> None:
+    def on_idle(self) -> None:
         """The agent says that it is idle: a turn that it had taken up is over."""
         if self.current is not None and self.current.accepted:
             self._close()

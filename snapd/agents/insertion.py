@@ -211,12 +211,12 @@ def without_pieces(text: str, pieces: Sequence[Insertion]) -> str | None:
     return _cut(text, cuts)
 
 
-def without_entries(text: str, is_ours: Callable[[object], bool]) -> str:
+def without_entries(text: str, is_own_hook: Callable[[object], bool]) -> str:
     """The text without entries in its `hooks`, and without the lists that hold nothing then.
 
     Args:
         text: JSON.
-        is_ours: says of an entry of an event, or of one in the inner `hooks` of such an entry, whether to take it out.
+        is_own_hook: whether to remove an entry of an event, or of the inner `hooks` of such an entry.
     """
     root = parse(text)
     hooks = root.get("hooks") if isinstance(root, Object) else None
@@ -231,8 +231,8 @@ def without_entries(text: str, is_ours: Callable[[object], bool]) -> str:
         for item in member.value.items:
             inner = item.get("hooks") if isinstance(item, Object) else None
             handlers = inner.items if isinstance(inner, Array) else []
-            ours = [handler for handler in handlers if is_ours(handler)]
-            if is_ours(item) or (ours and len(ours) == len(handlers)):
+            ours = [handler for handler in handlers if is_own_hook(handler)]
+            if is_own_hook(item) or (ours and len(ours) == len(handlers)):
                 gone.append(item)
             elif ours and inner is not None:
                 cuts += _cuts(text, inner, ours)

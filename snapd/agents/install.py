@@ -90,7 +90,7 @@ def _each(
             except SnapdError as error:
                 yield FileResult(agent, file, "failed", error=error)
             else:
-                yield FileResult(agent, file, _did(change), _diff(file, change))
+                yield FileResult(agent, file, _file_results(change), _diff(file, change))
 
 
 def _one(
@@ -120,7 +120,7 @@ def _one(
 
 def _write(agent: Agent, file: str, change: Change, record: Record | None, records: Records) -> None:
     made = replace(file, change.before, change.after, executable=agent.style == "executables")
-    remembered = with_made(change, made)
+    remembered = with_directories(change, made)
     if remembered is not None:
         records.put(file, remembered)
         return
@@ -136,7 +136,7 @@ def _check_inside(file: str, root: str | None) -> None:
         raise PathOutsideWorkspace(f"{file} leads out of the project, to {real}", hint="remove the link and try again")
 
 
-def _did(change: Change) -> Did:
+def _file_results(change: Change) -> Did:
     if change.after == change.before:
         return "nothing"
     if change.before is None:
@@ -186,7 +186,7 @@ def to_install(agent: Agent, path: str, before: bytes | None, record: Record | N
     """
     if agent.style in ("executables", "plugin"):
         after = styles.whole(agent, path).encode()
-        if before is not None and before != after and not styles.is_whole_ours(styles.text_of(before)):
+        if before is not None and before != after and not styles.is_own_file(styles.text_of(before)):
             raise InvalidParams(
                 "there is a file of somebody else's", hint="move it, or call 'snapd hook' in it", field="NAME"
             )
@@ -225,7 +225,7 @@ def to_uninstall(agent: Agent, before: bytes | None, record: Record | None) -> C
     if before is None:
         return Change(None, None, None)
     if agent.style in ("executables", "plugin"):
-        if not styles.is_whole_ours(styles.text_of(before)):
+        if not styles.is_own_file(styles.text_of(before)):
             return Change(before, before, None)
         _refuse_edited(before, record)
         return Change(before, None, None)
@@ -238,13 +238,13 @@ def to_uninstall(agent: Agent, before: bytes | None, record: Record | None) -> C
     else:
         after = None if record is None else without_pieces(text, record.pieces)
         if after is None or styles.programs(after):
-            after = without_entries(text, styles.is_ours)
+            after = without_entries(text, styles.is_own_hook)
     if _made_by_snapd(agent, record) and _is_bare(agent, after):
         return Change(before, None, None)
     return Change(before, after.encode(), None)
 
 
-def with_made(change: Change, made: list[str]) -> Record | None:
+def with_directories(change: Change, made: list[str]) -> Record | None:
     """The record of a change, with the directories that were made for it."""
     if change.record is None:
         return None

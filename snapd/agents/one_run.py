@@ -17,7 +17,7 @@ from snapd.model.errors import SnapdError
 
 from . import styles
 from .status import HookInspector
-from .switches import HookFile, codex_digest, codex_event, codex_has_hooks_off, wrong_with
+from .switches import HookFile, codex_digest, codex_event, codex_has_hooks_off, find_switches_off
 from .table import AGENTS
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def with_hooks(words: list[str], path: str, environment: Mapping[str, str], root
 
 def _claude(wired: HookFile, words: list[str], path: str) -> OneRun | None:
     # of two --settings, the last one counts
-    if any(word.split("=")[0] == "--settings" for word in words) or any(True for _ in wrong_with(wired)):
+    if any(word.split("=")[0] == "--settings" for word in words) or any(True for _ in find_switches_off(wired)):
         return None
     settings = json.dumps({"hooks": styles.entries(wired.agent, path)}, ensure_ascii=False)
     return OneRun(wired.agent, [words[0], "--settings", settings, *words[1:]])
@@ -144,7 +144,7 @@ def _pi(wired: HookFile, words: list[str], path: str) -> OneRun | None:
 def _qwen(wired: HookFile, words: list[str], path: str) -> OneRun | None:
     if wired.environment.get(_QWEN_VARIABLE) or any(map(os.path.exists, _QWEN_DEFAULTS)):
         return None
-    if any(True for _ in wrong_with(wired)):
+    if any(True for _ in find_switches_off(wired)):
         return None
     scratch, defaults = _scratch("settings.json", json.dumps({"hooks": styles.entries(wired.agent, path)}))
     return OneRun(wired.agent, words, {_QWEN_VARIABLE: defaults}, scratch=scratch)

@@ -15,7 +15,7 @@ from . import styles
 from .jsonc import parse
 from .settings_file import read
 from .styles import hook_command
-from .switches import HookFile, Wrong, enabling_plugin, wrong_with
+from .switches import HookFile, Wrong, enabling_plugin, find_switches_off
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -81,17 +81,17 @@ class HookInspector:
                     if self._has_hooks(agent, file):
                         having.append(file)
                 except SnapdError as error:
-                    problems.append((_told(file, error), error.hint))
+                    problems.append((_format_state(file, error), error.hint))
             if having:
                 scopes.append(scope)
                 places += having
-                problems += self._wrong(agent, each)
+                problems += self._problems(agent, each)
         plugin = HookFile(agent, files["user"][0], self._environment, self._root)
         enabling = enabling_plugin(plugin)
         if enabling is not None:
             scopes.append("plugin")
             places.append(enabling)
-            problems += self._wrong_with_plugin(plugin)
+            problems += self._plugin_problem(plugin)
         return State(
             agent=agent,
             found=agent.found(self._environment),
@@ -110,20 +110,20 @@ class HookInspector:
         if text is None:
             return False
         if agent.style in ("executables", "plugin"):
-            return styles.is_whole_ours(text)
+            return styles.is_own_file(text)
         parse(text)
         return bool(styles.programs(text))
 
-    def _wrong(self, agent: Agent, files: list[str]) -> Iterator[Wrong]:
+    def _problems(self, agent: Agent, files: list[str]) -> Iterator[Wrong]:
         """What is wrong with the hooks in the files of one scope; some of these may have none."""
         anew = f"run 'snapd agent install {agent.name}'"
         for file in files:
             try:
                 text = _text(file)
-                wanted = self._is_as_wanted(agent, text)
+                wanted = self._is_installed(agent, text)
                 used = self._programs(agent, text)
             except SnapdError as error:
-                yield _told(file, error), error.hint
+                yield _format_state(file, error), error.hint
                 continue
             for path in sorted(used):
                 if not os.access(path, os.X_OK):
@@ -132,22 +132,22 @@ class HookInspector:
                     yield f"{file} names {path}, which is another snapd than this one", anew
             if not wanted and used <= {self._path}:
                 yield f"{file} does not have all of the hooks of this version", anew
-            yield from wrong_with(HookFile(agent, file, self._environment, self._root))
+            yield from find_switches_off(HookFile(agent, file, self._environment, self._root))
             for path in sorted(used):
                 failure = self._failure(hook_command(path, agent.called)) if os.access(path, os.X_OK) else None
                 if failure is not None:
                     yield failure, "'snapd doctor' checks this installation"
 
-    def _wrong_with_plugin(self, plugin: HookFile) -> Iterator[Wrong]:
+    def _plugin_problem(self, plugin: HookFile) -> Iterator[Wrong]:
         if shutil.which("snapd", path=self._environment.get("PATH")) is None:
             yield "the plugin runs 'snapd', which is not on the PATH", "put the directory of snapd on the PATH"
         else:
             failure = self._failure("snapd hook")
             if failure is not None:
                 yield failure, "'snapd doctor' checks this installation"
-        yield from wrong_with(plugin)
+        yield from find_switches_off(plugin)
 
-    def _is_as_wanted(self, agent: Agent, text: str | None) -> bool:
+    def _is_installed(self, agent: Agent, text: str | None) -> bool:
         if text is None:
             return False
         if agent.style in ("executables", "plugin"):
@@ -158,7 +158,7 @@ class HookInspector:
         if text is None:
             return set()
         if agent.style in ("executables", "plugin"):
-            path = styles.program_of_whole(text) if styles.is_whole_ours(text) else None
+            path = styles.program_of_own_file(text) if styles.is_own_file(text) else None
             return set() if path is None else {path}
         return styles.programs(text)
 
@@ -190,5 +190,5 @@ def _text(file: str) -> str | None:
     return None if data is None else styles.text_of(data)
 
 
-def _told(file: str, error: SnapdError) -> str:
+def _format_state(file: str, error: SnapdError) -> str:
     return error.message if file in error.message else f"{file}: {error.message}"

@@ -49,7 +49,7 @@ def _entry(agent: Agent, event: str, tools: str | None, command: str) -> dict[st
     return {**matcher, "command": command, **limit}
 
 
-def is_ours(value: object) -> bool:
+def is_own_hook(value: object) -> bool:
     """Whether a value in a `hooks` is a hook of snapd's."""
     return isinstance(value, Value) and any(program_of(command) is not None for command in _command_lines(value))
 
@@ -69,7 +69,7 @@ def are_complete(text: str, agent: Agent, path: str) -> bool:
     ours: dict[str, list[Any]] = {}
     for event, hooks in _events(text):
         for hook in hooks.items:
-            if is_ours(hook) or any(map(is_ours, _inner(hook))):
+            if is_own_hook(hook) or any(map(is_own_hook, _inner(hook))):
                 ours.setdefault(event, []).append(plain(hook))
     root = parse(text)
     return (
@@ -128,13 +128,13 @@ def whole(agent: Agent, path: str) -> str:
     )
 
 
-def is_whole_ours(text: str) -> bool:
+def is_own_file(text: str) -> bool:
     """Whether a file is one that `whole` made, by this or another version of snapd."""
     lines = text.splitlines()[:3]
     return any(line == _SCRIPT_MARK or line.startswith(_PLUGIN_MARK) for line in lines)
 
 
-def program_of_whole(text: str) -> str | None:
+def program_of_own_file(text: str) -> str | None:
     """The snapd program that such a file runs; None if it does not say."""
     for line in text.splitlines():
         if line.startswith("const PROGRAM = "):

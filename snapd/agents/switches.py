@@ -13,7 +13,7 @@ from snapd.model.errors import InvalidParams, SnapdError
 
 from .jsonc import Array, Object, parse, plain
 from .settings_file import read
-from .styles import is_ours
+from .styles import is_own_hook
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -73,7 +73,7 @@ def enabling_plugin(wired: HookFile) -> str | None:
     return None
 
 
-def wrong_with(wired: HookFile) -> Iterator[Wrong]:
+def find_switches_off(wired: HookFile) -> Iterator[Wrong]:
     """Looks for what keeps the hooks in a file from running."""
     check = _CHECKS.get(wired.agent.name)
     if check is not None:
@@ -194,7 +194,7 @@ def codex_hooks(file: str) -> Iterator[tuple[str, str]]:
         for number, group in enumerate(member.value.items if isinstance(member.value, Array) else ()):
             inner = group.get("hooks") if isinstance(group, Object) else None
             for place, hook in enumerate(inner.items if isinstance(inner, Array) else ()):
-                if is_ours(hook):
+                if is_own_hook(hook):
                     yield (
                         f"{os.path.realpath(file)}:{event}:{number}:{place}",
                         codex_digest(event, plain(group).get("matcher"), plain(hook)),

@@ -83,7 +83,7 @@ class _Change:
         yield from (blob for blob in self.before if blob is not None)
 
 
-def named(repository: Repository, word: str | None) -> tuple[list[Commit], bool]:
+def resolve_commits(repository: Repository, word: str | None) -> tuple[list[Commit], bool]:
     """Finds the commits that somebody means.
 
     Args:
@@ -104,11 +104,11 @@ def named(repository: Repository, word: str | None) -> tuple[list[Commit], bool]
         # a tag leads to its commit
         commit = found and _verified(repository, f"{found}^{{commit}}")
         if commit:
-            return list(_described(repository, [commit.encode("ascii")])), False
+            return list(_describe(repository, [commit.encode("ascii")])), False
         if ".." in name:
             listed = repository.git.attempt(repository.top, "rev-list", "--reverse", "--topo-order", name, "--")
             if listed.code == 0:
-                return list(_described(repository, listed.out.split())), True
+                return list(_describe(repository, listed.out.split())), True
     if word is None:
         raise InvalidParams(
             f"{os.fsdecode(repository.top)}: there is no commit yet", hint="make one with 'git commit'", field="COMMIT"
@@ -122,7 +122,7 @@ def _verified(repository: Repository, name: str) -> str:
     return repository.git.attempt(repository.top, "rev-parse", "--verify", "--quiet", name).out.decode("ascii").strip()
 
 
-def _described(repository: Repository, names: Sequence[bytes]) -> Iterator[Commit]:
+def _describe(repository: Repository, names: Sequence[bytes]) -> Iterator[Commit]:
     if not names:
         return
     told = repository.ask("rev-list", "--no-walk=unsorted", _FORMAT, "--stdin", data=b"\n".join(names) + b"\n")
@@ -147,7 +147,7 @@ def files(repository: Repository, commit: Commit) -> Iterator[CommittedFile]:
             text = blobs[change.blob]
             if is_binary(text):
                 continue
-            brought = _brought(text, [b"" if blob is None else blobs.get(blob, b"") for blob in change.before])
+            brought = _new_lines(text, [b"" if blob is None else blobs.get(blob, b"") for blob in change.before])
             if brought:
                 yield CommittedFile(change.path, text, tuple(sorted(brought)))
 
@@ -222,7 +222,7 @@ def _read(repository: Repository, names: Iterable[bytes]) -> Mapping[bytes, byte
 # -- lines
 
 
-def _brought(text: bytes, before: Sequence[bytes]) -> set[int]:
+def _new_lines(text: bytes, before: Sequence[bytes]) -> set[int]:
     """The lines of a text, from 1, that none of some others has."""
     lines = split_lines(text)
     return set.intersection(*(_added([] if is_binary(old) else split_lines(old), lines) for old in before))

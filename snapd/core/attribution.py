@@ -229,7 +229,7 @@ class Attendance:
         with self._lock:
             return step_id in self._clients
 
-    def may_have_ended(self, step: Step) -> bool:
+    def may_have_ended_unnoticed(self, step: Step) -> bool:
         """Whether the client of an open step may have ended unnoticed."""
         with self._lock:
             return step.begun.detached and step.step_id not in self._shown
@@ -254,7 +254,7 @@ class Attendance:
                 self._clients.pop(step, None)
                 self._left.add(step)
 
-    def unattended(self, open_steps: Iterable[Step]) -> tuple[Step, ...]:
+    def unattended_steps(self, open_steps: Iterable[Step]) -> tuple[Step, ...]:
         """Returns those of some open steps in which no client works."""
         with self._lock:
             return tuple(step for step in open_steps if not self._is_attended(step))
@@ -273,7 +273,7 @@ class Attendance:
         """
         steps = tuple(open_steps)
         parents = {step.step_id: step.begun.parent for step in steps}
-        gone = {step.step_id for step in self.unattended(steps)}
+        gone = {step.step_id for step in self.unattended_steps(steps)}
         here = parents.keys() - gone
         outer = around(here, parents)
         left = tuple(step for step in parents if step in gone and step not in outer)

@@ -214,7 +214,7 @@ class Pace:
     _latest: float = 0.0
     _looked: float = -math.inf
 
-    def hear(self, now: float) -> None:
+    def on_change(self, now: float) -> None:
         """Records that something may have changed."""
         if self._first is None:
             self._first = now
@@ -247,7 +247,7 @@ class PacedThread:
         self._trouble: str | None = None
         self._wake = threading.Condition()
         self._pace = Pace()
-        self._pace.hear(time.monotonic())
+        self._pace.on_change(time.monotonic())
         self._stopping = False
         self._call = Call()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -264,11 +264,11 @@ class PacedThread:
             self._wake.notify()
         self._thread.join()
 
-    def hear(self) -> None:
+    def on_change(self) -> None:
         """Makes the thread look when a look is due."""
         with self._wake:
             was_idle = self._pace.due is None
-            self._pace.hear(time.monotonic())
+            self._pace.on_change(time.monotonic())
             if was_idle:
                 self._wake.notify()
 
@@ -276,11 +276,11 @@ class PacedThread:
         while self._wait():
             try:
                 if not self._look(self._call):
-                    self.hear()
+                    self.on_change()
             except Cancelled:
                 return
             except Exception as error:
-                self._report_trouble(error)
+                self._log_failure(error)
             else:
                 self._trouble = None
 
@@ -295,7 +295,7 @@ class PacedThread:
                 self._wake.wait(None if due is None else due - now)
         return False
 
-    def _report_trouble(self, error: Exception) -> None:
+    def _log_failure(self, error: Exception) -> None:
         trouble = f"{type(error).__name__}: {error}"
         if trouble != self._trouble:
             self._trouble = trouble
@@ -417,7 +417,7 @@ class DriftNotifier:
         if difference == notified:
             return not drift.unfinished
         try:
-            event = self._described(difference, blobs, call)
+            event = self._describe(difference, blobs, call)
         except Cancelled:
             raise
         except Exception:
@@ -435,7 +435,7 @@ class DriftNotifier:
     def _is_past(self, base: ObjectId, turn: int) -> bool:
         return turn != self._turn or base != self._store.last
 
-    def _described(self, difference: _Difference, blobs: UnstoredBlobs, call: Call) -> DriftNotice:
+    def _describe(self, difference: _Difference, blobs: UnstoredBlobs, call: Call) -> DriftNotice:
         files: list[FileDelta] = []
         left = MAX_STORED_BYTES
         for change in difference.changes:
@@ -483,7 +483,7 @@ class ChangeFeed:
         with self._switching:
             if wanted and self._running is None and not self._closed:
                 running = PacedThread("snapd-feed", self._drift_notifier.look, self._on_trouble)
-                self._clock.listen(running.hear)
+                self._clock.listen(running.on_change)
                 try:
                     # once when it starts; from then on the clock reports changes
                     running.start()
@@ -496,11 +496,11 @@ class ChangeFeed:
                 self._clock.stop_listening()
                 running.stop()
 
-    def hear(self) -> None:
+    def on_change(self) -> None:
         """Makes a running feed look soon, for changes that the clock reported to a capture that failed."""
         running = self._running
         if running is not None:
-            running.hear()
+            running.on_change()
 
     def close(self) -> None:
         """Stops the feed for good."""

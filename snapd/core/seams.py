@@ -49,7 +49,7 @@ class Policy(Protocol):
         """Whether to keep the text of messages."""
 
     @property
-    def tells_agents(self) -> bool:
+    def notifies_agents(self) -> bool:
         """Whether agents are notified of what others did to their work."""
 
     def enabled(self, client: Hashable) -> bool:
@@ -209,7 +209,7 @@ class OtherMachines(Protocol):
     def clean(self, before: int, call: Call) -> int:
         """Drops fetched sessions without additions since `before` (ms since 1970); returns their number."""
 
-    def clean_in_background(self, before: int, call: Call) -> int:
+    def clean_while_idle(self, before: int, call: Call) -> int:
         """Does a part of `clean`, as long as no fetch runs."""
 
     def purge(

@@ -106,7 +106,7 @@ class Workspace:
         folder = shown(self.root)
         return OtherSessions(folder, folder, self.store, self.store.timeline)
 
-    def look_at_edits(self, path: bytes) -> None:
+    def check_edits(self, path: bytes) -> None:
         """Looks at a file that somebody started to type into, or saved, in an editor: what was typed is the user's.
 
         `path` is absolute and canonical. If it fails, `Writer.trouble` is notified, and the next look at the folder
@@ -114,7 +114,7 @@ class Workspace:
         """
         prefix = self.root.rstrip(b"/") + b"/"
         if path.startswith(prefix):
-            self.writer.look_at_edits(path[len(prefix) :])
+            self.writer.check_edits(path[len(prefix) :])
 
     def check_present(self) -> None:
         """Checks that the folder and the store are still those that were opened.

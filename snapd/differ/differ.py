@@ -101,7 +101,7 @@ class ProcessDiffer:
         question = b"".join((QUESTION.pack(kind, len(old), len(new)), old, new))
         call.acquire(self._turn)
         try:
-            return self._ask_twice(question, call)
+            return self._ask_with_retry(question, call)
         except BaseException:
             # the worker may be busy with an answer that nobody waits for any more
             self._drop()
@@ -110,7 +110,7 @@ class ProcessDiffer:
             self._used = monotonic()
             self._turn.release()
 
-    def _ask_twice(self, question: bytes, call: Call) -> bytes | None:
+    def _ask_with_retry(self, question: bytes, call: Call) -> bytes | None:
         worker = self._start(call)
         if worker is None:
             return None

@@ -18,7 +18,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from snapd.core.answers import FormerHistory
-from snapd.folders.root import has_history, noted
+from snapd.folders.root import has_history, read_root_note
 from snapd.model.errors import InvalidParams, os_errors
 from snapd.store.files.durable import sync_directory, write_file
 from snapd.store.files.lock import Ownership
@@ -92,7 +92,7 @@ def _git(folder: str) -> str:
 
 def is_another(store: str, folder: str) -> bool:
     """Whether a store belongs to a folder that was at the path of this one before, and is certainly not it."""
-    known = _known(store)
+    known = _store_folder(store)
     with os_errors(folder):
         return known is not None and known[0] == folder and known[1].is_now(identity_of(folder)) is False
 
@@ -108,7 +108,7 @@ def former_histories(store: str, folder: str) -> list[FormerHistory]:
         now = identity_of(folder)
         return [
             FormerHistory(root, path, "replaced" if root == folder else "moved")
-            for path, root, then in _others(store)
+            for path, root, then in _other_stores(store)
             if root == folder or (then.is_now(now) and not _is_at(root, then))
         ]
     return []
@@ -116,11 +116,11 @@ def former_histories(store: str, folder: str) -> list[FormerHistory]:
 
 def whereabouts(store: str, others: Iterable[str]) -> str | None:
     """Finds where the folder of a store is now: one of `others`, or near its old name; None if it is not found."""
-    known = _known(store)
+    known = _store_folder(store)
     if known is None:
         return None
     root, then = known
-    candidates = itertools.chain(others, itertools.islice(_beside(root), _BESIDE))
+    candidates = itertools.chain(others, itertools.islice(_renamed_candidates(root), _BESIDE))
     return next((folder for folder in candidates if folder != root and _is_at(folder, then)), None)
 
 
@@ -144,7 +144,9 @@ def adopt(store: str, folder: str, old: str | None) -> tuple[FormerHistory, bool
         set_aside(store)
     found = former_histories(store, folder)
     if old is not None:
-        named = [each for each in _others(store) if old in each[:2] and (each[1] == folder or not _is_at(*each[1:]))]
+        named = [
+            each for each in _other_stores(store) if old in each[:2] and (each[1] == folder or not _is_at(*each[1:]))
+        ]
         found = [FormerHistory(root, path, "moved") for path, root, _ in named]
     if len(found) != 1:
         which = "several former histories" if found else "no former history, or its folder is still there"
@@ -192,21 +194,21 @@ def remember(store: str, folder: str) -> None:
     write_file(path, json.dumps(now).encode("ascii"))
 
 
-def _known(store: str) -> tuple[str, Identity] | None:
+def _store_folder(store: str) -> tuple[str, Identity] | None:
     """The path and the identity of the folder of a store; None if it does not say."""
-    found = noted(store)
+    found = read_root_note(store)
     try:
         return found["path"], Identity(found["device"], found["inode"], found.get("born"), found.get("git"))
     except KeyError:
         return None
 
 
-def _others(store: str) -> Iterator[tuple[str, str, Identity]]:
+def _other_stores(store: str) -> Iterator[tuple[str, str, Identity]]:
     """The other stores with a history, each with the path and the identity of its folder."""
     above = os.path.dirname(store)
     for name in sorted(os.listdir(above)) if os.path.isdir(above) else ():
         path = os.path.join(above, name)
-        if path != store and (known := _known(path)) is not None and has_history(path):
+        if path != store and (known := _store_folder(path)) is not None and has_history(path):
             yield path, *known
 
 
@@ -217,7 +219,7 @@ def _is_at(folder: str, then: Identity) -> bool:
         return False
 
 
-def _beside(path: str) -> Iterator[str]:
+def _renamed_candidates(path: str) -> Iterator[str]:
     """The folders that a path leads to if one part of it was renamed, in the folder in which it is."""
     above, rest = os.path.split(path)
     while not os.path.isdir(above):

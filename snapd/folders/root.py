@@ -73,7 +73,7 @@ def has_history(store: str) -> bool:
     return any(_has_entries(os.path.join(store, name)) for name in _HISTORY)
 
 
-def noted(store: str) -> dict[str, Any]:
+def read_root_note(store: str) -> dict[str, Any]:
     """What a store says of its folder: its `path`, `device` and `inode`, and more; empty if it says nothing."""
     try:
         with open(os.path.join(store, "root.json"), "rb") as file:
@@ -85,12 +85,12 @@ def noted(store: str) -> dict[str, Any]:
 
 def folder_of_store(store: str) -> str | None:
     """Reads which folder a store belongs to, or did; None if it does not say."""
-    return noted(store).get("path")
+    return read_root_note(store).get("path")
 
 
 def is_folder_of(store: str, folder: str) -> bool:
     """Whether a folder has the inode number that its store has noted; `former.is_another` knows more."""
-    return noted(store).get("inode") == os.stat(folder).st_ino
+    return read_root_note(store).get("inode") == os.stat(folder).st_ino
 
 
 def overlapping(folder: str, stores: str) -> list[str]:

@@ -80,7 +80,7 @@ def _leaving(context: Context, found: PushOutcome) -> dict[str, Any]:
     }
 
 
-def _given_to_push(params: wire.SessionPushParams) -> dict[str, bool]:
+def _push_options(params: wire.SessionPushParams) -> dict[str, bool]:
     return {
         "exclude": params.exclude is not None,
         "redact": params.redact is not None,
@@ -91,7 +91,7 @@ def _given_to_push(params: wire.SessionPushParams) -> dict[str, bool]:
 
 
 def _delete(context: Context, params: wire.SessionPushParams) -> wire.SessionPushResult:
-    given = {"all": params.all_, **_given_to_push(params), "dryRun": params.dry_run}
+    given = {"all": params.all_, **_push_options(params), "dryRun": params.dry_run}
     for name in (name for name, is_given in given.items() if is_given):
         raise InvalidParams(f"{name}: not together with delete", hint="leave it out", field=name)
     if not params.session_ids:
@@ -105,7 +105,7 @@ def _delete(context: Context, params: wire.SessionPushParams) -> wire.SessionPus
 def _prune(context: Context, params: wire.SessionPushParams) -> wire.SessionPushResult:
     given = {
         "sessionIds": params.session_ids is not None,
-        **_given_to_push(params),
+        **_push_options(params),
         "delete": params.delete,
     }
     for name in (name for name, is_given in given.items() if is_given):

@@ -23,7 +23,7 @@ def answer(event: Event, news: dict[str, Any]) -> dict[str, Any] | None:
         None if there is nothing to tell.
     """
     text = told(news)
-    return None if text is None else _in_words_of(event, text)
+    return None if text is None else _format_files(event, text)
 
 
 def unrecorded(event: Event, why: str, *, kept: bool) -> dict[str, Any] | None:
@@ -34,14 +34,14 @@ def unrecorded(event: Event, why: str, *, kept: bool) -> dict[str, Any] | None:
         why: what keeps snapd from it.
         kept: whether it is recorded later.
     """
-    if not event.hears:
+    if not event.reads_answer:
         return None
     then = "It is recorded late, as far as possible" if kept else "It cannot be undone with snapd"
     why = " ".join(why.split())
-    return _in_words_of(event, f"snapd: what you do now is not recorded: {why}. {then}; tell the user.")
+    return _format_files(event, f"snapd: what you do now is not recorded: {why}. {then}; tell the user.")
 
 
-def _in_words_of(event: Event, text: str) -> dict[str, Any]:
+def _format_files(event: Event, text: str) -> dict[str, Any]:
     if event.dialect.told == "claude":
         return {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}}
     if event.dialect.told == "cursor":

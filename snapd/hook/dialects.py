@@ -49,7 +49,7 @@ class Dialect:
         events: dict[str, str],
         *,
         told: str = "",
-        hears: tuple[str, ...] = (),
+        reads_answer: tuple[str, ...] = (),
         one_at_a_time: bool = False,
         tools: Mapping[str, str] = MappingProxyType({}),
         tasks_are_subagents: bool = False,
@@ -73,7 +73,7 @@ class Dialect:
         self.name = name
         self.events = events
         self.told = told
-        self.hears = hears
+        self.reads_answer = reads_answer
         self.one_at_a_time = one_at_a_time
         self.tools = tools
         self.tasks_are_subagents = tasks_are_subagents
@@ -133,7 +133,7 @@ DIALECTS = {
             "claude",
             _PASCAL,
             told="claude",
-            hears=_HEARS,
+            reads_answer=_HEARS,
             one_at_a_time=True,
             process="CLAUDE_PID",
             interrupted="[Request interrupted",
@@ -145,7 +145,7 @@ DIALECTS = {
             "codex",
             _PASCAL,
             told="claude",
-            hears=_HEARS[:-1],
+            reads_answer=_HEARS[:-1],
             home="/.codex/",
             variable="CODEX_MANAGED_PACKAGE_ROOT",
         ),
@@ -153,7 +153,7 @@ DIALECTS = {
             "qwen",
             _PASCAL,
             told="claude",
-            hears=_HEARS,
+            reads_answer=_HEARS,
             one_at_a_time=True,
             names_subagents=False,
             home="/.qwen/",
@@ -163,13 +163,13 @@ DIALECTS = {
             "droid",
             _PASCAL,
             told="claude",
-            hears=("SessionStart", "UserPromptSubmit"),
+            reads_answer=("SessionStart", "UserPromptSubmit"),
             one_at_a_time=True,
             home="/.factory/",
             variable="FACTORY_PROJECT_DIR",
         ),
-        Dialect("continue", _PASCAL, told="claude", hears=("SessionStart", "UserPromptSubmit")),
-        Dialect("vscode", _PASCAL, told="claude", hears=_HEARS[:-1]),
+        Dialect("continue", _PASCAL, told="claude", reads_answer=("SessionStart", "UserPromptSubmit")),
+        Dialect("vscode", _PASCAL, told="claude", reads_answer=_HEARS[:-1]),
         Dialect(
             "gemini",
             {
@@ -181,7 +181,7 @@ DIALECTS = {
                 "SessionEnd": FINISH,
             },
             told="claude",
-            hears=("SessionStart", "BeforeAgent", "AfterTool"),
+            reads_answer=("SessionStart", "BeforeAgent", "AfterTool"),
             one_at_a_time=True,
             home="/.gemini/",
             variable="GEMINI_SESSION_ID",
@@ -190,7 +190,7 @@ DIALECTS = {
             "cursor",
             _CAMEL,
             told="cursor",
-            hears=("sessionStart", "postToolUse"),
+            reads_answer=("sessionStart", "postToolUse"),
             session=(("conversation_id",), ("session_id",)),
             message=(("generation_id",),),
             subagent=(("subagent_id",), ("agent_id",)),
@@ -243,7 +243,7 @@ DIALECTS = {
                 "TaskComplete": STOP,
             },
             told="cline",
-            hears=("UserPromptSubmit", "PreToolUse", "PostToolUse"),
+            reads_answer=("UserPromptSubmit", "PreToolUse", "PostToolUse"),
             one_at_a_time=True,
             event=(("hookName",),),
             session=(("taskId",),),
@@ -265,7 +265,7 @@ DIALECTS = {
                     "dispose": FINISH,
                 },
                 told="plain",
-                hears=("chat.message", "tool.execute.before", "tool.execute.after"),
+                reads_answer=("chat.message", "tool.execute.before", "tool.execute.after"),
                 tasks_are_subagents=True,
                 event=(("event",),),
                 session=(("sessionID",),),

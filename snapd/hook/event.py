@@ -177,9 +177,9 @@ class Event:
         return value
 
     @property
-    def hears(self) -> bool:
+    def reads_answer(self) -> bool:
         """Whether the agent reads the answer to it."""
-        return self.dialect.told != "" and self.name in self.dialect.hears
+        return self.dialect.told != "" and self.name in self.dialect.reads_answer
 
     def directory(self, call: ToolCall) -> str:
         """The absolute directory to which the files of a call are relative."""

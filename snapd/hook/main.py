@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from snapd.environment import RECORDED, socket_in, spool_in, user_directories
+from snapd.environment import RECORDED, socket_path, spool_directory, user_directories
 
 from .dialects import BEGIN, DIALECTS, FINISH, PROMPT, RESUME, SUB_BEGIN, recognised
 from .event import Event, NotAnEvent, places, root_of
@@ -110,7 +110,7 @@ def _run(name: str | None, environment: Mapping[str, str]) -> dict[str, Any] | N
 
 
 def _spool(environment: Mapping[str, str]) -> str:
-    return spool_in(user_directories(environment, os.path.expanduser("~"))[1])
+    return spool_directory(user_directories(environment, os.path.expanduser("~"))[1])
 
 
 def _send(event: Event, environment: Mapping[str, str], *, starts: bool = True) -> dict[str, Any] | None:
@@ -188,7 +188,7 @@ def _keep(
 
     log(environment, f"keeps an event for later: {why}")
     of_session = [each for each in waiting(spool) if each.session == session_of(event)]
-    is_new = tells_agent and event.hears and not any(each.is_told for each in of_session)
+    is_new = tells_agent and event.reads_answer and not any(each.is_told for each in of_session)
     try:
         keep(spool, event, encode(payload).encode("utf-8", "replace"), why, is_new)
     except (SpoolFull, OSError) as error:
@@ -211,7 +211,7 @@ def _record(event: Event, folder: str, link: DaemonConnection, environment: Mapp
     if environment.get(RECORDED) and not event.is_late:
         # somebody else records; the agent hears what it has to be told all the same
         only_news = {"sessionId": event.session_id, "event": "sessionStart", "news": True}
-        sent, uris = ([only_news] if event.hears else []), uris[:1]
+        sent, uris = ([only_news] if event.reads_answer else []), uris[:1]
     if not sent:
         return None
     opening = {
@@ -297,7 +297,7 @@ def _check(initialized: Any) -> None:
 
 def _connected(environment: Mapping[str, str], *, starts: bool) -> DaemonConnection:
     """A connection to the daemon, which may be started if it does not run."""
-    path = socket_in(user_directories(environment, os.path.expanduser("~"))[2])
+    path = socket_path(user_directories(environment, os.path.expanduser("~"))[2])
     try:
         return DaemonConnection(path)
     except (FileNotFoundError, ConnectionRefusedError):

@@ -39,7 +39,7 @@ def _report(event: Event, call: ToolCall | None) -> dict[str, Any]:
         "event": _EVENTS[event.kind],
         "agent": event.dialect.name,
         "detached": True,
-        "news": event.hears and not event.is_late,
+        "news": event.reads_answer and not event.is_late,
         "messageId": event.message_id,
         "parentSessionId": event.parent_session,
     }

@@ -253,7 +253,7 @@ def start_replay(environment: Mapping[str, str]) -> None:
         log(environment, f"cannot record what waits: {error}")
 
 
-def said_of(folder: str, root: str = "/") -> list[dict[str, str]]:
+def describe_waiting(folder: str, root: str = "/") -> list[dict[str, str]]:
     """What waits, oldest first: `agent`, `folder`, `at` as RFC 3339, and `why`.
 
     Args:

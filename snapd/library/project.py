@@ -134,7 +134,7 @@ class Project:
     def _open(self) -> Backend:
         from snapd.backend import open_local, open_remote
         from snapd.locations import Locations
-        from snapd.settings.sources import as_options, for_the_daemon, read_environment
+        from snapd.settings.sources import as_options, read_environment, split_environment
 
         locations = Locations.from_environment(os.environ)
         own: dict[str, Any] = {} if self.enabled else {"snapshot": False}
@@ -143,7 +143,7 @@ class Project:
         environment = read_environment(os.environ)
 
         def remote(socket: str, own_locations: Locations | None = None) -> Backend:
-            heard, unheard = for_the_daemon(environment, locations.config_file)
+            heard, unheard = split_environment(environment, locations.config_file)
             backend = open_remote(socket, self.folder, as_options({**heard, **own}), own_locations)
             if unheard is not None:
                 logger.warning("%s", unheard)

@@ -119,7 +119,7 @@ class Call:
         return _verdict(answers[name])
 
     @property
-    def was_asked(self) -> bool:
+    def is_retry(self) -> bool:
         """Whether it comes after a result that had the client ask the person."""
         return self._state is not None
 
@@ -131,7 +131,7 @@ class Call:
         if question is not None:
             params = {"requestId": question.id, "reason": "the call that asked was cancelled"}
             self._send({"method": "notifications/cancelled", "params": params})
-            question.give_up()
+            question.cancel()
 
     def _report(self, message: str, percentage: int | None) -> None:
         # several requests of the daemon make up one call, so their percentages cannot be the call's
@@ -218,7 +218,7 @@ class Question:
         self._result = result
         self._settled.set()
 
-    def give_up(self) -> None:
+    def cancel(self) -> None:
         """Ends the wait: nobody will answer, or nobody wants to know."""
         self._is_over = True
         self._settled.set()
@@ -267,4 +267,4 @@ class Questions:
             self._is_over = True
             waiting = list(self._waiting.values())
         for question in waiting:
-            question.give_up()
+            question.cancel()

@@ -94,7 +94,7 @@ class Server:
         try:
             terms = stated(request.params)
             if request.method == "tools/call":
-                self._begin(request, self._agreed(terms))
+                self._begin(request, self._terms_of(terms))
             else:
                 self._output.send({"id": request.id, "result": self._result(request, terms)})
         except RpcError as error:
@@ -127,12 +127,12 @@ class Server:
         return terms.complete(found, cacheable=True)
 
     def _list(self, params: dict[str, Any], terms: RevisionTerms | None) -> dict[str, Any]:
-        agreed = self._agreed(terms)
+        agreed = self._terms_of(terms)
         if params.get("cursor") is not None:
             raise RpcError(INVALID_PARAMS, "cursor: all tools are on the first page")
         return agreed.complete({"tools": [tool.as_json() for tool in TOOLS.values()]}, cacheable=True)
 
-    def _agreed(self, terms: RevisionTerms | None) -> RevisionTerms:
+    def _terms_of(self, terms: RevisionTerms | None) -> RevisionTerms:
         """The terms that hold for a request that states these; raises `RpcError` if nothing was agreed on."""
         found = terms or self._terms
         if found is None:

@@ -99,7 +99,7 @@ class Call:
                 self._ends = tuple(other for other in self._ends if other is not end)
 
     @contextmanager
-    def on_behalf_of_all(self) -> Iterator[Call]:
+    def shared(self) -> Iterator[Call]:
         """Gives a call for work that is not this request's own and that it cannot cancel: only `stop` ends it."""
         other = Call()
         other._committed = True

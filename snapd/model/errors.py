@@ -238,7 +238,7 @@ class Cancelled(SnapdError):
 FULL = frozenset({errno_names.ENOSPC, errno_names.EDQUOT})
 
 
-def from_os_error(error: OSError, path: bytes | str) -> SnapdError:
+def error_from_os_error(error: OSError, path: bytes | str) -> SnapdError:
     """The typed error for an error about a path: `StorageFull` if no space or quota is left, else `IoError`."""
     shown = os.fsdecode(path)
     shown = shown.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
@@ -251,11 +251,11 @@ def from_os_error(error: OSError, path: bytes | str) -> SnapdError:
 
 @contextmanager
 def os_errors(path: bytes | str) -> Iterator[None]:
-    """Raises an `OSError` of the block as the typed error of `from_os_error`."""
+    """Raises an `OSError` of the block as the typed error of `error_from_os_error`."""
     try:
         yield
     except OSError as error:
-        raise from_os_error(error, path) from error
+        raise error_from_os_error(error, path) from error
 
 
 def did_you_mean(given: str, names: Iterable[str], spelled: Callable[[str], str] = str) -> str:

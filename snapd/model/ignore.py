@@ -288,7 +288,7 @@ class IgnoreStack:
         """Whether `included` matches a path and `own` does not, without regard to the directories above it."""
         return any(file.match(path, is_dir) for file in self.included) and not self._is_own(path, is_dir)
 
-    def leads_to_included(self, directory: bytes) -> bool:
+    def may_contain_included(self, directory: bytes) -> bool:
         """Whether `included` names this directory above something that it matches, and `own` does not ignore it."""
         return any(file.above.match(directory, True) for file in self.included) and not self._is_own(directory, True)
 
@@ -324,7 +324,7 @@ class IgnoreStack:
             is_above_ignored = (
                 not stack.includes(directory, True) if is_above_ignored else stack.ignored(directory, True)
             )
-            if is_above_ignored and not stack.leads_to_included(directory):
+            if is_above_ignored and not stack.may_contain_included(directory):
                 return True
             stack = stack._with(gitignores(directory))
             end = path.find(b"/", end + 1)

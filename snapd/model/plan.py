@@ -103,7 +103,7 @@ class Plan:
         """Whether a file would conflict."""
         return any(outcome.outcome == "conflict" for outcome in self.settled)
 
-    def foretold(self) -> tuple[FileOutcome, ...]:
+    def expected_outcomes(self) -> tuple[FileOutcome, ...]:
         """Foretells what the operation will report if nothing goes wrong, ordered by path."""
         inside = {path for write in self.writes for path in (write.path, *parents(write.path))} if self.moves else ()
         outcomes = [

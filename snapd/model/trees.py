@@ -58,7 +58,7 @@ def changes(
             frames.append(_pairs(read, compare, path, *below, after))
 
 
-def in_sight(
+def drop_out_of_sight(
     found: Iterable[Change], went: Mapping[RelPath, ObjectId], came: Mapping[RelPath, ObjectId]
 ) -> Iterator[Change]:
     """Drops changes of files that only went out of sight, because a rule ignores them, or came back as they were.
@@ -149,7 +149,7 @@ def files(
         yield (below + b"/" + change.path if below else change.path), change.new
 
 
-def everything_in(read: ReadTree, tree: ObjectId, found: set[ObjectId], check: Callable[[], None]) -> None:
+def add_reachable(read: ReadTree, tree: ObjectId, found: set[ObjectId], check: Callable[[], None]) -> None:
     """Adds the ids of a tree, and of all directories and files in it, to those `found` before; raises as `read`.
 
     A directory that is among them is not looked at again. `check` is called before each one; it raises to stop.

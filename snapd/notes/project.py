@@ -139,7 +139,7 @@ class History:
         out = self._ask(["cat-file", "--batch"], call, b"".join(oid + b"\n" for oid in ids))
         yield from (data for _, _, data in batch_objects(out))
 
-    def brought(self, commit: str, file: bytes, call: Call) -> list[CommitLines]:
+    def blame_commits(self, commit: str, file: bytes, call: Call) -> list[CommitLines]:
         """Which commits brought the lines of a file, by `git blame`; raises `IoError`, `LimitExceeded`, `Cancelled`.
 
         Args:
@@ -150,7 +150,7 @@ class History:
         # a bare repository would take the map of names from its `HEAD`, and this one has none
         names = ["-c", f"mailmap.blob={commit}:.mailmap"]
         words = [*names, "blame", "--incremental", "--no-textconv", commit, "--", os.fsdecode(file)]
-        return list(_brought(self._ask(words, call)))
+        return list(_parse_blame(self._ask(words, call)))
 
     def _ask(self, words: Sequence[str], call: Call, data: bytes = b"") -> bytes:
         done = self.git.run(self.path, words, call, data=data, bounds=self.bounds)
@@ -167,7 +167,7 @@ def _failed(done: Finished) -> IoError:
     return IoError(f"git: {said}", hint="'git fsck' checks the repository", errno="EIO", path="git")
 
 
-def _brought(told: bytes) -> Iterator[CommitLines]:
+def _parse_blame(told: bytes) -> Iterator[CommitLines]:
     """Reads what `git blame --incremental` says: it describes each commit only once."""
     commits: dict[bytes, GitCommit] = {}
     oid, numbers, fields = b"", (0, 0, 0), dict[bytes, bytes]()
@@ -292,10 +292,12 @@ class _CommittedFile:
                 commits: dict[int, GitCommit] = {}
                 with History.of(self._repository, self._git, self._bounds) as history:
                     try:
-                        brought = history.brought(self._head, self._places[name], call)
-                        for each in brought:
+                        blame_commits = history.blame_commits(self._head, self._places[name], call)
+                        for each in blame_commits:
                             commits |= dict.fromkeys(range(each.here - 1, each.here - 1 + each.count), each.commit)
-                        noted = self._look_up(history, brought, call) if self._notes is not None else NotedLines({})
+                        noted = (
+                            self._look_up(history, blame_commits, call) if self._notes is not None else NotedLines({})
+                        )
                         self._noted[name] = attrs.evolve(noted, commits=commits)
                     except LimitExceeded as error:
                         # the next time, it would be the same
@@ -308,9 +310,9 @@ class _CommittedFile:
         ids = {name: blob[0] for name, blob in found if blob is not None and blob[1] <= TEN_MIB}
         return dict(zip(ids, history.blobs(list(ids.values()), call), strict=True))
 
-    def _look_up(self, history: History, brought: Sequence[CommitLines], call: Call) -> NotedLines:
+    def _look_up(self, history: History, blame_commits: Sequence[CommitLines], call: Call) -> NotedLines:
         by_commit: dict[str, list[CommitLines]] = defaultdict(list)
-        for each in brought:
+        for each in blame_commits:
             by_commit[each.commit.id].append(each)
         problems: list[NoteProblem] = []
         lines: dict[int, NotedCommit] = {}
@@ -355,7 +357,7 @@ def _note_places(commit: str) -> Iterable[bytes]:
         yield b"/".join([*(name[at : at + 2] for at in range(0, 2 * depth, 2)), name[2 * depth :]])
 
 
-def _claimed(note: Note, brought: Sequence[CommitLines]) -> dict[int, NotedCommit]:
+def _claimed(note: Note, blame_commits: Sequence[CommitLines]) -> dict[int, NotedCommit]:
     """What a note says about lines of the newest version, from 0, that its commit brought.
 
     Raises:
@@ -364,10 +366,10 @@ def _claimed(note: Note, brought: Sequence[CommitLines]) -> dict[int, NotedCommi
     found: dict[int, NotedCommit] = {}
     # thousands of lines may be of one agent
     told: dict[Claim, NotedCommit] = {}
-    by_file: dict[bytes, dict[int, tuple[int, CommitLines]]] = defaultdict(dict)
-    for each in brought:
-        by_file[each.file] |= {each.there + shift: (each.here + shift, each) for shift in range(each.count)}
-    for file, lines in by_file.items():
+    group_by_file: dict[bytes, dict[int, tuple[int, CommitLines]]] = defaultdict(dict)
+    for each in blame_commits:
+        group_by_file[each.file] |= {each.there + shift: (each.here + shift, each) for shift in range(each.count)}
+    for file, lines in group_by_file.items():
         if is_utf8(file):
             for line, claim in note.claims(file.decode("utf-8"), sorted(lines)).items():
                 number, each = lines[line]

@@ -90,18 +90,18 @@ def failed(address: str, done: Finished) -> RemoteFailed:
     return error(address, reason, _first_line(done))
 
 
-def is_full_here(done: Finished) -> bool:
+def is_local_disk_full(done: Finished) -> bool:
     """Whether a fetch failed because this machine has no space left."""
     return _FULL.search(done.said) is not None
 
 
-def what_is_wrong(done: Finished) -> str:
+def remote_problem(done: Finished) -> str:
     """What git found wrong with what a remote sent: forged, damaged, or more than it may use; or nothing."""
     found = _UNSOUND.search(done.said)
     return "" if found is None else _CONTROL.sub(" ", found[1])
 
 
-def remote_said(done: Finished) -> str:
+def remote_message(done: Finished) -> str:
     """The first line that the remote itself had to say, such as why a hook of it refused something; or nothing."""
     lines = [line.removeprefix("remote:").strip() for line in done.said.splitlines() if line.startswith("remote:")]
     return next(filter(None, lines), "")
@@ -186,7 +186,7 @@ class Exchange:
             raise RemoteChanged(f"{shown}: somebody else pushed one of these sessions meanwhile", remote=shown)
         said = next((found[2] for found in rejected if found[2] and found[2] != "atomic push failure"), None)
         if said is not None:
-            why = remote_said(done)
+            why = remote_message(done)
             raise error(self.address, "refused", f"{said}: {why}" if why else said)
         raise failed(self.address, done)
 
@@ -255,7 +255,7 @@ class Exchange:
         words = ["fetch", *_QUIET, "--prune", "--", self.address, *refs]
         done = self._git.run(git_dir, words, call, bounds=self._bounds)
         shown = without_secret(self.address)
-        if done.code and is_full_here(done):
+        if done.code and is_local_disk_full(done):
             raise StorageFull(f"no space is left for what comes from {shown}")
         self._check_sent(done)
         if done.code:
@@ -263,7 +263,7 @@ class Exchange:
 
     def _check_sent(self, done: Finished) -> None:
         """Raises `Untrusted` if git failed because of what the remote sent."""
-        if done.code and (found := what_is_wrong(done)):
+        if done.code and (found := remote_problem(done)):
             shown = without_secret(self.address)
             raise Untrusted(f"what {shown} sends cannot be used: {found}", remote=shown)
 

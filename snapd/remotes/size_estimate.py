@@ -35,14 +35,14 @@ class SizeEstimate:
     git_dir: str
     heads: Sequence[ObjectId]
 
-    def bytes_beside(self, known: Iterable[ObjectId], call: Call) -> int:
-        """The size of the pack that a push sends; arguments and errors as of `pack_beside`."""
-        path = self.pack_beside(known, call)
+    def push_size(self, known: Iterable[ObjectId], call: Call) -> int:
+        """The size of the pack that a push sends; arguments and errors as of `write_push_pack`."""
+        path = self.write_push_pack(known, call)
         size = os.path.getsize(path)
         os.unlink(path)
         return size
 
-    def pack_beside(self, known: Iterable[ObjectId], call: Call) -> str:
+    def write_push_pack(self, known: Iterable[ObjectId], call: Call) -> str:
         """Writes the pack that a push sends, and gives its path in the repository.
 
         Args:

@@ -404,7 +404,7 @@ class Connection(JsonRPCServer):
             progress = Progress(params.work_done_token, method, loop, partial(self.protocol.notify, "$/progress"))
         # must be known before the next message, which may cancel it
         pending = self._pending[message_id] = _Pending(
-            Call(progress.report if progress is not None else None, ticket.leave_turn_soon)
+            Call(progress.report if progress is not None else None, ticket.release_turn_later)
         )
         pending.task = self._spawn(self._answer(pending, ticket, folder, method, params))
         # not at the end of the task itself: a task that is cancelled at once never begins. It runs before the callback

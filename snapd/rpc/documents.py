@@ -147,7 +147,7 @@ class Documents:
         for each in names:
             if editors.take(self, each, notice.reports, disk):
                 for workspace in workspaces:
-                    workspace.look_at_edits(each)
+                    workspace.check_edits(each)
 
 
 def _encoded(text: str) -> bytes:

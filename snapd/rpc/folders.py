@@ -273,7 +273,7 @@ class Folders:
             if workspace in self._open_workspaces:
                 # the client has reopened the folder meanwhile
                 return
-            call = Call(left_turn=ticket.leave_turn_soon)
+            call = Call(left_turn=ticket.release_turn_later)
             await self._services.in_thread(workspace.sessions.leave, self._options.client, call)
         finally:
             ticket.leave()

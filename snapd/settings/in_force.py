@@ -168,7 +168,7 @@ class FolderSettings:
         self._lock = threading.Lock()
         self._clients: list[Options] = []
 
-    def for_another_folder(self) -> Options:
+    def without_clients(self) -> Options:
         """Options with which to open another folder, of nobody's client: those with which this one was opened."""
         options = Options(self._base, object())
         options.give({name: value for name, (value, _) in self._opened.items()})
@@ -207,8 +207,8 @@ class FolderSettings:
         return _settings(self._found(None)).prompts
 
     @property
-    def tells_agents(self) -> bool:
-        """See `Policy.tells_agents`."""
+    def notifies_agents(self) -> bool:
+        """See `Policy.notifies_agents`."""
         return _settings(self._found(None)).tell_agents
 
     def enabled(self, client: Hashable) -> bool:

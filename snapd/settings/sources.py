@@ -100,7 +100,7 @@ def read_options(options: Any, where: str) -> tuple[Layer, list[str]]:
     return layer, unknown
 
 
-def for_the_daemon(environment: Layer, file: str) -> tuple[Layer, str | None]:
+def split_environment(environment: Layer, file: str) -> tuple[Layer, str | None]:
     """Splits a client's environment into what a daemon may be sent, and the rest, which would change it for others.
 
     Args:

@@ -13,7 +13,7 @@ import attrs
 
 from snapd.core.actions.compare import take_over
 from snapd.core.actions.sessions import Sessions
-from snapd.core.actions.undo.planner import UndoPlanner, UndoTask, going_back, wanted_by_tasks
+from snapd.core.actions.undo.planner import UndoPlanner, UndoTask, files_after_tasks, snapshot_before
 from snapd.core.attribution import Delta, own_moves
 from snapd.core.operations.patch import Target
 from snapd.core.operations.runner import OperationOptions, Request, Runner
@@ -128,7 +128,7 @@ class Apply:
         }
         moved = own_moves(changes.spans(step), reader.fetched.objects.renames)
         load = reader.fetched.objects.load
-        target = going_back(self._store, load(step.to), files)
+        target = snapshot_before(self._store, load(step.to), files)
         return UndoTask(
             unit=step,
             state="applied",
@@ -168,7 +168,7 @@ class Apply:
             kind="redo",
             options=options,
             seen=seen,
-            writes=wanted_by_tasks(tasks),
+            writes=files_after_tasks(tasks),
             patch=lambda prepared: self._planner.patch(tasks, prepared, (), call),
             begin=begin,
             events=[task.unit.name for task in tasks],

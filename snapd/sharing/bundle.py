@@ -15,7 +15,7 @@ from snapd.remotes.size_estimate import SizeEstimate
 from snapd.store.files.durable import PRIVATE_FILE, write_all
 from snapd.store.refs.database import PACKED, encode_packed
 from snapd.store.timeline.chain import SESSIONS, chain_of_session
-from snapd.worktree.export import why_closed
+from snapd.worktree.export import writable_by_others
 from snapd.worktree.fs.system import rename_no_replace
 
 from .copies import Copies
@@ -84,7 +84,7 @@ class BundledCopies(Copies):
             # summaries of packs would have git leave out what older commits have, too
             look_at_trees(self._repository.path, needed)
             header = Header(needed, self._repository.heads).encode()
-            self._parts = header, self._weighing().pack_beside(needed, call)
+            self._parts = header, self._weighing().write_push_pack(needed, call)
         return self._parts
 
     def _public(self, call: Call) -> list[ObjectId]:
@@ -146,7 +146,7 @@ class Bundle:
             there = read_header(file, self._shown).heads
         return chosen(self._shown, mirror, there, name, self._here.checks(), call)
 
-    def mark_taken(self, taken: FetchedHandover, milliseconds: int, call: Call) -> bool:
+    def mark_taken_over(self, taken: FetchedHandover, milliseconds: int, call: Call) -> bool:
         """Does nothing: whoever made the file cannot see what becomes of it."""
         del taken, milliseconds, call
         return False
@@ -227,7 +227,7 @@ def check_new(path: str, stores: str) -> None:
             raise _exists(path)
         if not os.path.isdir(folder):
             raise _refused(path, f"there is no folder {shown(os.fsencode(folder))}", "make the folder first")
-    why = why_closed(os.path.realpath(os.fsencode(folder)), os.path.realpath(os.fsencode(stores)))
+    why = writable_by_others(os.path.realpath(os.fsencode(folder)), os.path.realpath(os.fsencode(stores)))
     if why is not None:
         raise _refused(path, why, "name a file outside of it")
 

@@ -188,7 +188,7 @@ class RemoteCopies(Copies):
         there = self._public(call)
         known = weighing.there({*there, *self._mirror.known(self._repository.heads).values()}, call)
         look_at_trees(self._repository.path, there.intersection(known))
-        return weighing.bytes_beside(known, call)
+        return weighing.push_size(known, call)
 
     def _public(self, call: Call) -> frozenset[ObjectId]:
         if self._there is None:
@@ -210,7 +210,7 @@ class RemoteCopies(Copies):
             known = {name: there.get(name) for name in copies if there.get(name) in (None, fetched.get(name))}
             # a signature may be left from a session that is gone, and has nothing that could be lost
             known |= {name: there.get(name) for name in map(signature_of, copies)}
-            self._mirror.note_there(known)
+            self._mirror.note_remote_heads(known)
             self._push(call)
 
     def _push(self, call: Call) -> None:
@@ -226,7 +226,7 @@ class RemoteCopies(Copies):
         self._check_handovers(ours.commits)
         heads = {**dict.fromkeys(self._outdated(known)), **ours.heads}
         self._exchange.push(ours.path, heads, known, call)
-        self._mirror.note_there(heads)
+        self._mirror.note_remote_heads(heads)
         self._mirror.signatures.note_made(self._made)
 
     def _outdated(self, known: Mapping[str, ObjectId]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import attrs
 
-from snapd.model.errors import IoError, SnapdError, from_os_error, os_errors
+from snapd.model.errors import IoError, SnapdError, error_from_os_error, os_errors
 from snapd.model.snapshot import ObjectId
 from snapd.model.timeline import Session, SessionId, StepId, StepQuery
 from snapd.store.files.durable import PRIVATE_FILE, make_directories, remove_if_there
@@ -238,7 +238,7 @@ class IndexFile:
 
     def _failed(self, error: sqlite3.Error) -> SnapdError:
         if "disk is full" in str(error):
-            return from_os_error(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), self._path)
+            return error_from_os_error(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), self._path)
         return IoError(
             f"{self._path} could not be used: {error}",
             hint="see that its disk is not read-only, then try again",
@@ -356,7 +356,7 @@ class SessionIndex(IndexFile):
                 (mirror, stamp, dropped),
             )
 
-    def note_there(self, mirror: str, heads: Mapping[str, ObjectId | None]) -> None:
+    def note_remote_heads(self, mirror: str, heads: Mapping[str, ObjectId | None]) -> None:
         """Notes what the remote of a mirror has now of some references; None for what it does not have any more."""
         with self.transaction() as connection:
             connection.executemany(

@@ -22,7 +22,7 @@ from snapd.model.errors import SnapdError, StoreCorrupt, Untrusted, os_errors
 from snapd.model.handover import Handover, SignatureStatus
 from snapd.model.snapshot import TREE, ObjectId, RelPath
 from snapd.model.timeline import Event, MessageSent, StepBegun
-from snapd.model.trees import everything_in, lookup
+from snapd.model.trees import add_reachable, lookup
 from snapd.store.adopt import adopt
 from snapd.store.files.durable import remove_if_there, status_if_there, sync_directory, sync_if_there
 from snapd.store.maintenance.repack import drop_packing, drop_unindexed
@@ -139,9 +139,9 @@ class Mirror:
         self.refresh()
         return self._index.there(self._name, names)
 
-    def note_there(self, heads: Mapping[str, ObjectId | None]) -> None:
+    def note_remote_heads(self, heads: Mapping[str, ObjectId | None]) -> None:
         """Notes what the remote has now of some references; None for what it does not have any more."""
-        self._index.note_there(self._name, heads)
+        self._index.note_remote_heads(self._name, heads)
 
     def drop(self, names: Collection[str]) -> int:
         """Drops sessions and handovers here; gives how many there were. `Upkeep` removes their objects.
@@ -273,7 +273,7 @@ class Mirror:
                 if changed:
                     self.signatures.put(signatures, [signature_of(name) for name in changed if name not in tags])
                     self._index.put(self._name, entries, (), self._stamp(), _now())
-                    self.note_there({name: head for name, head in fresh.items() if name.startswith(HANDOVERS)})
+                    self.note_remote_heads({name: head for name, head in fresh.items() if name.startswith(HANDOVERS)})
         except BaseException:
             self._remove(moved)
             raise
@@ -424,7 +424,7 @@ class Upkeep:
         read = self.mirror.repository.read_tree
         seen: set[ObjectId] = set()
         for _, tree in self._commits(head, call):
-            everything_in(read, tree, seen, call.check)
+            add_reachable(read, tree, seen, call.check)
             snapshots = [entry.oid for entry in read(tree) if entry.mode == TREE]
             if any(lookup(self.mirror.repository.entry_in, each, path) for each in snapshots for path in paths):
                 return True

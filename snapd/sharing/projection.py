@@ -247,7 +247,7 @@ class Projection:
         for event in events_of(timeline, self._session_ids):
             call.check()
             seen = None if event.seen is None else self._span(event.seen)
-            what, head = self._what(event.what), event.head
+            what, head = self._event_data(event.what), event.head
             if what is None and seen is None:
                 continue
             if isinstance(what, (SessionStarted, SessionEnded)):
@@ -264,7 +264,7 @@ class Projection:
 
     # -- what happened
 
-    def _what(self, what: EventPayload) -> EventPayload | None:
+    def _event_data(self, what: EventPayload) -> EventPayload | None:
         """What happened, as far as it is about the sessions; None if it is not."""
         match what:
             case SessionStarted():
@@ -290,7 +290,9 @@ class Projection:
                 return StepsLeft(left) if left else None
             case Kept(files, steps):
                 kept = self._of_mine(steps)
-                goes = (file for file in files if self._goes(file[0]) and not self._leaving_out.is_content_out(file[1]))
+                goes = (
+                    file for file in files if self._leaves(file[0]) and not self._leaving_out.is_content_out(file[1])
+                )
                 return Kept(tuple(goes), kept) if kept else None
             case Recorded():
                 # it is of no session
@@ -327,7 +329,7 @@ class Projection:
         return attrs.evolve(
             what,
             claims=None if what.claims is None else self._paths(what.claims),
-            uncaptured=tuple(change for change in what.uncaptured if self._goes(change.path)),
+            uncaptured=tuple(change for change in what.uncaptured if self._leaves(change.path)),
             description=None if self._left_out.texts else what.description,
         )
 
@@ -339,17 +341,17 @@ class Projection:
             removed_directories=self._paths(turned.removed_directories),
             left=None if turned.left is None else self._paths(turned.left),
             rest=self._paths(turned.rest),
-            moved=tuple(pair for pair in turned.moved if all(map(self._goes, pair))),
+            moved=tuple(pair for pair in turned.moved if all(map(self._leaves, pair))),
         )
 
     def _effects(self, effects: Iterable[Effect]) -> tuple[Effect, ...]:
         is_out = self._leaving_out.is_content_out
-        return tuple(effect for effect in effects if self._goes(effect.path) and not is_out(effect.old, effect.new))
+        return tuple(effect for effect in effects if self._leaves(effect.path) and not is_out(effect.old, effect.new))
 
     def _paths(self, paths: Iterable[RelPath]) -> tuple[RelPath, ...]:
-        return tuple(filter(self._goes, paths))
+        return tuple(filter(self._leaves, paths))
 
-    def _goes(self, path: RelPath) -> bool:
+    def _leaves(self, path: RelPath) -> bool:
         return not self._leaving_out.is_out(path)
 
     def _left_by(self, whole: Operated, part: Operated, head: SnapshotId | None) -> SnapshotId | None:

@@ -209,7 +209,7 @@ class Remote:
             there = self._exchange.list(quarantine, [*names, *map(signature_of, names)], call)
             if there:
                 self._exchange.delete(quarantine, there, call)
-        mirror.note_there(dict.fromkeys(there))
+        mirror.note_remote_heads(dict.fromkeys(there))
         return tuple(names[name] for name in there if name in names)
 
     def prune(
@@ -240,7 +240,7 @@ class Remote:
         if not dry_run:
             gone = []
             for lot in pruning.delete(old, call):
-                mirror.note_there({name: None for tip in lot for name in tip.seen})
+                mirror.note_remote_heads({name: None for tip in lot for name in tip.seen})
                 gone += lot
             old = gone
         fetched = mirror.listed([tip.reference for tip in old])
@@ -276,7 +276,7 @@ class Remote:
             there = self._exchange.list_below(quarantine, HANDOVERS, call)
         return chosen(self.address, mirror, there, name, self._here.checks(), call)
 
-    def mark_taken(self, taken: FetchedHandover, milliseconds: int, call: Call) -> bool:
+    def mark_taken_over(self, taken: FetchedHandover, milliseconds: int, call: Call) -> bool:
         """Notes there that this machine took a handover over, so that whoever made it sees that.
 
         Raises:
@@ -289,7 +289,7 @@ class Remote:
             repository.add_taken(marked, taken.newest)
             repository.finish()
             self._exchange.push(repository.path, repository.heads, mirror.known(repository.heads), call)
-            mirror.note_there(repository.heads)
+            mirror.note_remote_heads(repository.heads)
         return True
 
     def _fetch(

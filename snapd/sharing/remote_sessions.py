@@ -134,7 +134,9 @@ class RemoteSessions:
             lambda: [entry.name for entry in self.lineage.all()[-1:] if entry.is_own],
         )
 
-    def foretell(self, named: str, session_ids: Collection[SessionId] | None, call: Call) -> Sequence[ListedSession]:
+    def preview_fetch(
+        self, named: str, session_ids: Collection[SessionId] | None, call: Call
+    ) -> Sequence[ListedSession]:
         """What `fetch` of a remote would give; nothing of it is kept. Raises as that, and as `remote`."""
         self._refresh()
         known = {(indexed.chain, indexed.head) for indexed in self._index.page(0, _ALL)}
@@ -275,7 +277,7 @@ class RemoteSessions:
         """
         return sum(upkeep.keep(before, call) for upkeep in self._upkeeps().values())
 
-    def clean_in_background(self, before: int, call: Call) -> int:
+    def clean_while_idle(self, before: int, call: Call) -> int:
         """Does some of the same, as long as nobody fetches; a part of it may go on afterwards."""
         return sum(upkeep.keep_in_background(before, call) for upkeep in self._upkeeps().values())
 

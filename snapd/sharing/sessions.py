@@ -145,7 +145,7 @@ class FetchedSessions(SessionsElsewhere):
             StoreCorrupt, StorageFull, IoError, Cancelled: the same.
         """
         if dry_run:
-            return self._views(self._elsewhere.foretell(remote, session_ids, call), call)
+            return self._views(self._elsewhere.preview_fetch(remote, session_ids, call), call)
         return self._views(self._elsewhere.remote(remote).fetch(session_ids, call), call)
 
     def import_(self, file: str, call: Call) -> tuple[SessionView, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 import attrs
 
 from snapd.core.actions.sessions import Sessions
-from snapd.core.actions.undo.planner import UndoPlanner, UndoTask, going_back, wanted_by_tasks
+from snapd.core.actions.undo.planner import UndoPlanner, UndoTask, files_after_tasks, snapshot_before
 from snapd.core.answers import SessionView
 from snapd.core.attribution import Delta
 from snapd.core.operations.patch import Target
@@ -30,7 +30,7 @@ from snapd.model.snapshot import (
     Snapshot,
 )
 from snapd.model.timeline import Event, Operated, Operation, SnapshotId, Span, StepBegun, StepEnded, StepsLeft
-from snapd.model.trees import amended, changes, everything_in, file_at
+from snapd.model.trees import add_reachable, amended, changes, file_at
 from snapd.store.store import Store
 
 from .apply import refuse_bad
@@ -123,7 +123,7 @@ class TakeOver:
                 kind="restore",
                 options=options,
                 seen=seen,
-                writes=wanted_by_tasks(tasks),
+                writes=files_after_tasks(tasks),
                 patch=lambda prepared: self._planner.patch(tasks, prepared, (), call),
                 arriving=lambda first, left: self._arriving(first, arrived, left, call),
                 events=identities(arrived),
@@ -174,14 +174,14 @@ class TakeOver:
         """Has the store of the workspace get all objects that it needs from now on."""
         handover, read = fetched.handover, fetched.objects.read_tree
         wanted: set[ObjectId] = {handover.folder.coverage}
-        everything_in(read, handover.folder.tree, wanted, call.check)
+        add_reachable(read, handover.folder.tree, wanted, call.check)
         if handover.committed is not None:
-            everything_in(read, handover.committed, wanted, call.check)
+            add_reachable(read, handover.committed, wanted, call.check)
         for event in arrived:
             named, blobs = _named(event)
             for snapshot in named:
                 wanted.add(snapshot.coverage)
-                everything_in(read, snapshot.tree, wanted, call.check)
+                add_reachable(read, snapshot.tree, wanted, call.check)
             wanted |= blobs
         self._complete(wanted, [fetched.directory])
         if base not in (EMPTY_TREE, handover.committed):
@@ -215,13 +215,13 @@ class TakeOver:
         for change in differing:
             call.check()
             old = change.old
-            if not begin.is_agreed and self._was_passed(change, seen, fetched):
+            if not begin.is_agreed and self._was_state_once(change, seen, fetched):
                 old = file_at(self._store.entry_in, seen.tree, change.path)
             files[change.path] = (Delta(change.new, old),)
         came = {change.path for change in differing if change.old is None}
         moved = self._store.renames(base, folder.tree) if gone and came else {}
         start = SnapshotId(base, handover.folder.coverage)
-        target = going_back(self._store, folder, files)
+        target = snapshot_before(self._store, folder, files)
         done = Operated(handover.handover_id, "restore", None, start)
         return UndoTask(
             unit=Operation(done, handover.milliseconds, handover.folder, "applied"),
@@ -236,7 +236,7 @@ class TakeOver:
             is_change=bool(files),
         )
 
-    def _was_passed(self, change: Change, seen: Snapshot, fetched: FetchedHandover) -> bool:
+    def _was_state_once(self, change: Change, seen: Snapshot, fetched: FetchedHandover) -> bool:
         """Whether a file that differs from both ends is as it was over there once: then nobody changed it here."""
         here = file_at(self._store.entry_in, seen.tree, change.path)
         if here in (change.old, change.new, None):
@@ -249,11 +249,13 @@ class TakeOver:
     def _arriving(self, first: Event, arrived: Sequence[Event], left: SnapshotId, call: Call) -> Sequence[Event]:
         """The events that the timeline gets: what arrived, between what was here and what is here now."""
         last = next((event.head for event in reversed(arrived) if event.head is not None), None)
-        rest = None if last is None else self._rest(arrived, last, left, call)
+        rest = None if last is None else self._remaining_changes(arrived, last, left, call)
         closing = Event(0, first.milliseconds, left, rest, StepsLeft(_open(arrived)))
         return [attrs.evolve(event, seq=seq) for seq, event in enumerate([first, *arrived, closing], first.seq)]
 
-    def _rest(self, arrived: Sequence[Event], last: SnapshotId, now: SnapshotId, call: Call) -> Span | None:
+    def _remaining_changes(
+        self, arrived: Sequence[Event], last: SnapshotId, now: SnapshotId, call: Call
+    ) -> Span | None:
         """How the files of the sessions differ from what these left; None if they do not.
 
         Nobody else's change is in it: it is what was done here, or over there by a person, and was merged with theirs.
@@ -290,7 +292,7 @@ class TakeOver:
     def _mark(self, there: Carrier, fetched: FetchedHandover, call: Call) -> bool:
         """Notes at the remote that the handover was taken over; what was done here stays, whatever becomes of that."""
         try:
-            return there.mark_taken(fetched, time.time_ns() // 1_000_000, call)
+            return there.mark_taken_over(fetched, time.time_ns() // 1_000_000, call)
         except (RemoteFailed, RemoteChanged):
             # such as a remote that one can only read; whoever asked is told
             return False

@@ -11,7 +11,7 @@ from snapd.model.errors import StoreCorrupt
 from snapd.model.paths import parents
 from snapd.model.snapshot import SYMLINK, TREE, Change, Entry, ObjectId, RelPath, Snapshot, TreeEntry
 from snapd.model.timeline import SnapshotId, State
-from snapd.model.trees import changes, in_sight
+from snapd.model.trees import changes, drop_out_of_sight
 from snapd.store.adopt import adopt
 from snapd.store.objects.codec import NUMBERS, ObjectKind, encode_tree, object_id
 from snapd.store.objects.libgit2 import SuppliedObjects, supplied
@@ -289,7 +289,7 @@ class ObjectStore:
         if trees[0] == trees[1]:
             return found
         went, came = self.left_out(new), self.left_out(old)
-        return in_sight(found, went, came) if went or came else found
+        return drop_out_of_sight(found, went, came) if went or came else found
 
     def renames(self, old: State, new: State) -> dict[RelPath, RelPath]:
         """The old path of each file that was moved, by its new one."""

@@ -18,7 +18,7 @@ from snapd.store.files.lock import Ownership
 from snapd.store.files.quarantine import Quarantine
 from snapd.store.files.space import ensure_space_to_record
 from snapd.store.journal.journal import JOURNAL, refuse_newer_journal
-from snapd.store.maintenance.erase import erase_noted, note_erasing
+from snapd.store.maintenance.erase import finish_erasing_if_noted, note_erasing
 from snapd.store.maintenance.purge import PurgePlan
 from snapd.store.maintenance.retention_run import Maintenance
 from snapd.store.maintenance.scheduler import MaintenanceScheduler
@@ -65,7 +65,7 @@ class Store(ObjectStore):
         refuse_newer_journal(path)
         self.ownership = Ownership(path, socket)
         try:
-            erase_noted(path)
+            finish_erasing_if_noted(path)
             repository = ShadowRepository(path)
             upgrade(repository)
             super().__init__(repository)
@@ -131,7 +131,7 @@ class Store(ObjectStore):
     @property
     def last(self) -> ObjectId | None:
         """The tree of the newest snapshot that a client asked for or that an operation left."""
-        self._forget_what_went()
+        self._forget_dropped()
         if self._base is None:
             self._base = self.timeline.base
         return None if self._base is None else self._base.tree
@@ -142,20 +142,20 @@ class Store(ObjectStore):
         Raises:
             StorageFull, IoError: its coverage could not be stored.
         """
-        self._forget_what_went()
+        self._forget_dropped()
         coverage = self.repository.coverages.blob_id(snapshot.coverage)
         if coverage not in self._coverages:
             self.store_blob(encode(snapshot.coverage))
         return SnapshotId(snapshot.tree, coverage)
 
     def _known(self, tree: ObjectId) -> SnapshotId | None:
-        self._forget_what_went()
+        self._forget_dropped()
         found = self._snapshots.get(tree)
         if found is None and (taken := self.timeline.taken_last(tree)) is not None:
             found = self._snapshots.setdefault(tree, taken.snapshot)
         return found
 
-    def _forget_what_went(self) -> None:
+    def _forget_dropped(self) -> None:
         if self._epoch != self.timeline.epoch or len(self._snapshots) > _REMEMBERED:
             self._epoch = self.timeline.epoch
             self._base = None
@@ -306,7 +306,7 @@ class Store(ObjectStore):
         try:
             self.timeline.reload()
             self.notes.keep_only([NUMBERS])
-            erase_noted(self.path)
+            finish_erasing_if_noted(self.path)
             self._is_erasing = False
         finally:
             self.repository.forget_packs()

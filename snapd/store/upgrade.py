@@ -235,7 +235,7 @@ def _merged(records: Sequence[_Record], events: Sequence[Event]) -> list[Event]:
         near = range(place, min(len(found), place + _NEAR))
         maker = next((at for at in near if record.was_made_by(found[at])), None)
         if maker is not None:
-            found[maker] = _with_what_was_left(found[maker], record)
+            found[maker] = _with_residue(found[maker], record)
             place = maker + 1
             continue
         operation = next((at for at in near if _begins_with(record, found[at])), None)
@@ -265,7 +265,7 @@ def _begins_with(record: _Record, event: Event) -> bool:
     )
 
 
-def _with_what_was_left(event: Event, record: _Record) -> Event:
+def _with_residue(event: Event, record: _Record) -> Event:
     what = event.what
     if not isinstance(what, Operated) or record.kind not in ("after", "partly"):
         return event

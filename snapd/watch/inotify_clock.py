@@ -185,7 +185,7 @@ class _Queues:
         ready = self._poll.poll(0)
         return bool(ready), any(at == self._mounts_descriptor for at, _ in ready) and self._mounts.changed()
 
-    def do_without_written(self) -> None:
+    def stop_writes(self) -> None:
         """Ends the queue of writes."""
         if self.written is not None:
             self._poll.unregister(self.written.descriptor)
@@ -194,7 +194,7 @@ class _Queues:
 
     def close(self) -> None:
         """Closes the queues."""
-        self.do_without_written()
+        self.stop_writes()
         self.inotify.close()
         self._mounts.close()
 
@@ -280,7 +280,7 @@ class InotifyClock:
                     self._queues.written.add(descriptor)
                 except OSError as error:
                     logger.info("fanotify ended, a new name that goes again causes a look at all files: %s", error)
-                    self._queues.do_without_written()
+                    self._queues.stop_writes()
                     self._marks.doubt("fanotify no longer reports which files were written to")
             self._put(watch, directory)
 
@@ -338,7 +338,7 @@ class InotifyClock:
         with self._lock:
             if self._queues is None and not self._closed and monotonic() >= self._try_at:
                 self._open_queues()
-            self._end_doubted()
+            self._remove_doubtful()
             self._collect()
             if self._transient_names.moved_out():
                 self._marks.doubt(_CAME_AND_WENT)
@@ -416,7 +416,7 @@ class InotifyClock:
             directory = self._directories.get(watch)
             if mask & OVERFLOW or mask & UNMOUNT:
                 marks.doubt("the kernel's queue overflowed" if mask & OVERFLOW else "something was unmounted")
-                self._doubt_watches()
+                self._mark_watches_doubtful()
                 continue
             if directory is not None:
                 self._mark(watch, directory, mask, name)
@@ -430,13 +430,13 @@ class InotifyClock:
             except Overflow:
                 marks.doubt("the kernel's queue overflowed")
 
-    def _doubt_watches(self) -> None:
+    def _mark_watches_doubtful(self) -> None:
         """Makes the next look watch every directory again: the lost events may include the end of a watch."""
         self._doubted.update(self._directories)
         for directory in self._directories.values():
             directory.watch = -1
 
-    def _end_doubted(self) -> None:
+    def _remove_doubtful(self) -> None:
         """Ends the doubted watches that the full look since then did not renew."""
         doubted, self._doubted = self._doubted, {}
         for watch, directory in doubted.items():

@@ -84,7 +84,7 @@ class Link:
         self._thread.start()
 
     @property
-    def trouble(self) -> str | None:
+    def problem(self) -> str | None:
         """Why the daemon cannot be asked now; None if it can."""
         return None if self._reader.is_open else self._why or "the connection is lost"
 

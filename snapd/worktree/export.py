@@ -24,7 +24,7 @@ import attrs
 
 from snapd.failpoints import failpoint
 from snapd.model.call import Call
-from snapd.model.errors import InvalidParams, IoError, SnapdError, from_os_error, os_errors
+from snapd.model.errors import InvalidParams, IoError, SnapdError, error_from_os_error, os_errors
 from snapd.model.paths import is_tree_name, parents, shown
 from snapd.model.plan import Plan
 from snapd.model.snapshot import EXECUTABLE, SYMLINK, Entry, ObjectId, RelPath, Signature, file_clock_ns
@@ -201,7 +201,7 @@ def opened_destination(
     """
     real = os.path.realpath(directory)
     # a folder among the stores would be taken for one
-    why = why_closed(real, os.path.dirname(os.path.realpath(store))) or _why_in_project(real, root, is_ignored)
+    why = writable_by_others(real, os.path.dirname(os.path.realpath(store))) or _project_problem(real, root, is_ignored)
     if why is not None:
         raise _refused(real, why)
     with os_errors(real):
@@ -228,8 +228,8 @@ def opened_destination(
             raise
 
 
-def _why_in_project(real: bytes, root: bytes, is_ignored: Callable[[RelPath], bool]) -> str | None:
-    for folder in _and_above(real):
+def _project_problem(real: bytes, root: bytes, is_ignored: Callable[[RelPath], bool]) -> str | None:
+    for folder in _with_ancestors(real):
         if folder == root or _is_same(folder, root):
             inside = real[len(folder) :].lstrip(b"/")
             # a file in it, for rules know folders that are ignored and all below them
@@ -238,14 +238,14 @@ def _why_in_project(real: bytes, root: bytes, is_ignored: Callable[[RelPath], bo
     return None
 
 
-def why_closed(real: bytes, stores: bytes) -> str | None:
+def writable_by_others(real: bytes, stores: bytes) -> str | None:
     """Why nobody but its owner may write below a folder; None if everybody may.
 
     Both paths are canonical: of the folder, which need not exist, and of the directory of all stores.
     """
     if not all(is_tree_name(part) for part in real.split(b"/")):
         return "it lies in a .git"
-    for folder in _and_above(real):
+    for folder in _with_ancestors(real):
         if folder == stores:
             return "it lies among snapd's own stores"
         if _is_git_directory(folder):
@@ -253,7 +253,7 @@ def why_closed(real: bytes, stores: bytes) -> str | None:
     return None
 
 
-def _and_above(path: bytes) -> Iterator[bytes]:
+def _with_ancestors(path: bytes) -> Iterator[bytes]:
     """A path and all directories above it."""
     yield path
     while (above := os.path.dirname(path)) != path:
@@ -357,7 +357,7 @@ class Scratch:
             except OSError as error:
                 # what is being cancelled just now may write one more file
                 if time.monotonic() > until:
-                    raise from_os_error(error, self._private) from error
+                    raise error_from_os_error(error, self._private) from error
                 time.sleep(_RETRY_SECONDS)
             else:
                 return

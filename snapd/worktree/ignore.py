@@ -184,7 +184,7 @@ class RuleSource:
             stats.stat(repository.exclude_path)
             if local := read_small(repository.exclude_path, most=RULES_BYTES, cut=True):
                 texts.append((os.fsdecode(repository.exclude_path), RuleText("info", b"", local)))
-            texts += _above(repository, self._root, stats)
+            texts += _gitignores_above(repository, self._root, stats)
         unreadable = {path: None for path, text in texts if IgnoreFile.parse(text.text, text.base).unreadable}
         stats.refused |= unreadable
         return [text for path, text in texts if path not in unreadable]
@@ -214,7 +214,7 @@ class RuleSource:
                 "cannot read the git index %s, its ignored files are not captured: %s", os.fsdecode(path), error
             )
             # it may rest on a shared index that comes back
-            stats.distrust()
+            stats.mark_uncertain()
             stats.refused[os.fsdecode(path)] = None
             self._indexes.pop(key, None)
             return NOTHING_TRACKED
@@ -292,7 +292,7 @@ def _prefix(repository: Repository | None, root: bytes) -> bytes:
     return os.path.relpath(root, repository.root)
 
 
-def _above(repository: Repository, root: bytes, stats: StatCache) -> list[tuple[str, RuleText]]:
+def _gitignores_above(repository: Repository, root: bytes, stats: StatCache) -> list[tuple[str, RuleText]]:
     """The `.gitignore` files from the repository's root down to the workspace, outermost first."""
     texts = []
     prefix = _prefix(repository, root)
@@ -392,7 +392,7 @@ class RuleEvaluator:
             self._tracked.below(path)
             or any(nested.below(path) for nested in rules.nested)
             or path in self._above_forced
-            or rules.stack.leads_to_included(match_path)
+            or rules.stack.may_contain_included(match_path)
         ):
             return Scope.TRACKED_ONLY
         return None

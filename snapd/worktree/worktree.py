@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 
 from snapd.model.call import Call
-from snapd.model.errors import IoError, WorkspaceGone, WorkspaceRefused, from_os_error, os_errors
+from snapd.model.errors import IoError, WorkspaceGone, WorkspaceRefused, error_from_os_error, os_errors
 from snapd.model.paths import parents
 from snapd.model.plan import CapturedFile, Plan
 from snapd.model.snapshot import (
@@ -70,7 +70,7 @@ class WorkTree:
         except (NotADirectoryError, FileNotFoundError) as error:
             raise WorkspaceRefused(f"{os.fsdecode(root)} is not a directory", path=os.fsdecode(root)) from error
         except OSError as error:
-            raise from_os_error(error, root) from error
+            raise error_from_os_error(error, root) from error
         status = os.fstat(self._descriptor)
         self.identity = (status.st_dev, status.st_ino)
         self.rules = RuleSource(root, self._descriptor, user)

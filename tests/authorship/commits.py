@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.authorship.commits import AttributedFile, Attribution, Commit, files, named
+from snapd.authorship.commits import AttributedFile, Attribution, Commit, files, resolve_commits
 from snapd.staging.git import Git
 from snapd.staging.repository import Repository
 from tests.staging.project import Project
@@ -45,7 +45,7 @@ class Committing:
         return self.project.git(*words, data=data)
 
     def commits(self, word: str | None = None) -> list[Commit]:
-        return named(self.repository, word)[0]
+        return resolve_commits(self.repository, word)[0]
 
     def attributed(self, commit: Commit) -> Iterator[tuple[AttributedFile, list[bytes]]]:
         """Each file of a commit, with its lines as git has them."""

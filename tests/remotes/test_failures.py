@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snapd.remotes.exchange import failed, is_full_here
+from snapd.remotes.exchange import failed, is_local_disk_full
 from snapd.remotes.program import Finished
 
 
@@ -37,5 +37,5 @@ def test_a_remote_does_not_write_to_the_terminal() -> None:
 
 def test_whose_disk_is_full() -> None:
     full = "write error: No space left on device"
-    assert is_full_here(Finished(128, b"", f"fatal: {full}\nfatal: fetch-pack: invalid index-pack output"))
-    assert not is_full_here(Finished(128, b"", f"remote: fatal: {full}"))
+    assert is_local_disk_full(Finished(128, b"", f"fatal: {full}\nfatal: fetch-pack: invalid index-pack output"))
+    assert not is_local_disk_full(Finished(128, b"", f"remote: fatal: {full}"))

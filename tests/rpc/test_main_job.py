@@ -150,8 +150,8 @@ async def main_job(client: SnapdClient, folder: Path) -> list[tuple[str, Params]
     assert (await client.ask("fileExists", hash=first["hash"], file="new file")) == {"exists": False}
     assert (await client.ask("fileExists", hash=second["hash"], file=str(folder / "new file"))) == {"exists": True}
 
-    foretold = await client.ask("revert", patches=[patch], dryRun=True)
-    assert foretold["applied"] is False
+    expected_outcomes = await client.ask("revert", patches=[patch], dryRun=True)
+    assert expected_outcomes["applied"] is False
     assert (folder / "a.txt").read_text() == "changed\n"
     outcome = await client.ask("revert", patches=[patch])
     assert outcome == {

@@ -63,11 +63,11 @@ def test_a_step_is_taken_in_and_undone(here: Agents, there: Agents, remote: str)
     sent(here, there, remote)
     there.bench.write({"a.txt": text(l15=b"mine")})
     before = read(there.bench.root)
-    foretold = apply(there, steps=[step], dry_run=True)
-    assert foretold.step_id is None
+    expected_outcomes = apply(there, steps=[step], dry_run=True)
+    assert expected_outcomes.step_id is None
     assert read(there.bench.root) == before
     applied = apply(there, steps=[step])
-    assert outcomes(applied.outcome) == outcomes(foretold.outcome)
+    assert outcomes(applied.outcome) == outcomes(expected_outcomes.outcome)
     after = read(there.bench.root)
     assert after == {
         "a.txt": text(l2=b"1", l15=b"mine"), "dir/b.txt": TEXT, "new/c.txt": b"new\n", "made/": None

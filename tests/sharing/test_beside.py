@@ -97,10 +97,10 @@ def test_a_step_is_taken_in_and_undone(here: Agents, there: Agents) -> None:
     here.bench.write({"a.txt": text(l15=b"mine"), "mine.txt": b"mine\n"})
     before = read(here.bench.root)
     was = read(there.bench.root), events(there)
-    foretold = apply(here, there.bench.root, steps=[step], dry_run=True)
-    assert (foretold.step_id, read(here.bench.root)) == (None, before)
+    expected_outcomes = apply(here, there.bench.root, steps=[step], dry_run=True)
+    assert (expected_outcomes.step_id, read(here.bench.root)) == (None, before)
     applied = apply(here, there.bench.root, steps=[step])
-    assert outcomes(applied.outcome) == outcomes(foretold.outcome)
+    assert outcomes(applied.outcome) == outcomes(expected_outcomes.outcome)
     after = read(here.bench.root)
     expected = {**before, "a.txt": text(l2=b"1", l15=b"mine"), "new/c.txt": b"new\n", "made/": None}
     del expected["gone.txt"]
@@ -159,10 +159,10 @@ def test_what_conflicts(here: Agents, there: Agents) -> None:
     here.bench.write({"a.txt": text(l2=b"mine")})
     refused = apply(here, there.bench.root, steps=[step], on_conflict="fail")
     assert (refused.step_id, refused.outcome.applied) == (None, False)
-    foretold = apply(here, there.bench.root, steps=[step], dry_run=True)
+    expected_outcomes = apply(here, there.bench.root, steps=[step], dry_run=True)
     applied = apply(here, there.bench.root, steps=[step])
     assert outcomes(applied.outcome) == {"a.txt": "conflict:changedSince", "dir/b.txt": "restored"}
-    assert outcomes(foretold.outcome) == outcomes(applied.outcome)
+    assert outcomes(expected_outcomes.outcome) == outcomes(applied.outcome)
     assert read(here.bench.root)["a.txt"] == text(l2=b"mine")
 
 

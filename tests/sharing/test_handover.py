@@ -104,12 +104,12 @@ def test_a_clean_clone_goes_on(here: Agents, there: Agents, remote: str) -> None
     assert made.applied
     assert made.sessions == ("one",)
     assert run_git(Path(remote), "fsck", "--strict", "--no-dangling") == b""
-    foretold = take_over(there, remote, dry_run=True)
-    assert not foretold.outcome.applied
+    expected_outcomes = take_over(there, remote, dry_run=True)
+    assert not expected_outcomes.outcome.applied
     taken = take_over(there, remote)
     assert taken.is_marked
     assert {file.path: file.outcome for file in taken.outcome.files} == {
-        file.path: file.outcome for file in foretold.outcome.files
+        file.path: file.outcome for file in expected_outcomes.outcome.files
     }
     expected = read(here.bench.root)
     del expected["y.key"]

@@ -263,7 +263,7 @@ def test_packs_are_put_together_in_the_background(here: Agents, remote: str) -> 
         fetch(here, remote, member(number).session_id)
     (folder,) = Path(here.bench.workspace.store.path, "mirrors").iterdir()
     elsewhere = here.bench.workspace.remote_sessions
-    assert elsewhere.clean_in_background(0, Call()) == 0
+    assert elsewhere.clean_while_idle(0, Call()) == 0
     (upkeep,) = elsewhere._upkeep.values()  # type: ignore[attr-defined]
     thread = upkeep.scheduler.thread
     assert thread is not None

@@ -486,17 +486,17 @@ class History:
         is_whole: bool,
     ) -> None:
         figures = self._tape.figures
-        foretold: Foretold = taken_back(work, before)
-        is_told = is_whole and asked.params.get("onConflict") != "overwrite" and not foretold.open
-        for name, text in foretold.files.items() if is_told else ():
+        expected_outcomes: Foretold = taken_back(work, before)
+        is_told = is_whole and asked.params.get("onConflict") != "overwrite" and not expected_outcomes.open
+        for name, text in expected_outcomes.files.items() if is_told else ():
             holds(name not in conflicts, f"{where}: {name} conflicts, and nothing overlaps\n{shown(before, [name])}")
             holds(
                 after.get(name) == text,
                 f"{where}: {name} is\n{shown(after, [name])}\nand not\n{shown({name: text}, [name])}",
             )
             figures.undos_foretold += 1
-        figures.undos_overlapping += len(foretold.overlapping)
-        figures.undos_open += len(foretold.open)
+        figures.undos_overlapping += len(expected_outcomes.overlapping)
+        figures.undos_open += len(expected_outcomes.open)
         if asked.params.get("onConflict") == "overwrite":
             return
         came, went = work.lines()

@@ -136,20 +136,20 @@ class Foretold:
 
 def taken_back(work: Work, now: Folder) -> Foretold:
     """What it comes to when some work is taken back on the files as they are."""
-    foretold = Foretold()
+    expected_outcomes = Foretold()
     for name, chain in work.chains.items():
         if _is_moved(name, chain, work, now):
-            foretold.open.add(name)
+            expected_outcomes.open.add(name)
             continue
         text = now.get(name)
         try:
             for old, new in reversed(chain):
                 text = merge(new, text, old)
         except Overlap:
-            foretold.overlapping.add(name)
+            expected_outcomes.overlapping.add(name)
         else:
-            foretold.files[name] = text
-    return foretold
+            expected_outcomes.files[name] = text
+    return expected_outcomes
 
 
 def _is_moved(name: str, chain: list[Change], work: Work, now: Folder) -> bool:

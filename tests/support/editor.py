@@ -83,7 +83,7 @@ class Editor:
         changed_at = self._path.stat().st_ctime_ns if self._path.exists() else 0
         disk = FileOnDisk(self._utf8(), changed_at, changed_ago)
         if self._bench.workspaces.editors.take(self, path, reports, disk):
-            self._bench.workspace.look_at_edits(path)
+            self._bench.workspace.check_edits(path)
 
     def _utf8(self) -> bytes | None:
         try:

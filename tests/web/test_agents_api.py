@@ -81,8 +81,8 @@ def shape(diffs: list[dict[str, Any]]) -> dict[str, tuple[str, str, str]]:
 def test_file_changes_in_a_session(story: Story) -> None:
     answer = story.curl("/session/ses_1/diff")
     assert shape(answer["diffs"]) == story.numstat("HEAD", story.tree_3)
-    by_file = {each["file"]: each for each in answer["diffs"]}
-    for file, each in by_file.items():
+    group_by_file = {each["file"]: each for each in answer["diffs"]}
+    for file, each in group_by_file.items():
         # of a binary file, there are no texts
         old, new = (
             ("", "") if file == "picture" else (story_text(story, "HEAD", file), story_text(story, story.tree_3, file))

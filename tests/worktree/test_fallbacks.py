@@ -59,9 +59,9 @@ def test_a_restore_there_and_back(tmp_path: Path) -> None:
     bench.become(NOW)
     now = bench.track()
     for tree, items in ((then, THEN), (now, NOW), (then, THEN)):
-        foretold = outcomes(bench.restore(tree, dry_run=True))
-        assert outcomes(bench.restore(tree)) == foretold
-        assert set(foretold.values()) <= {"restored", "deleted"}
+        expected_outcomes = outcomes(bench.restore(tree, dry_run=True))
+        assert outcomes(bench.restore(tree)) == expected_outcomes
+        assert set(expected_outcomes.values()) <= {"restored", "deleted"}
         assert bench.read() == items
         assert bench.track() == tree
         assert not temporaries(bench.root)

@@ -126,7 +126,7 @@ def _install_or_uninstall(options: argparse.Namespace) -> int:
         done = hooks.install(agents, program(), records, environment, root, dry_run=options.dry_run)
     else:
         done = hooks.uninstall(agents, records, environment, root, dry_run=options.dry_run)
-    return _tell(options, agents, missing, list(done))
+    return _print_result(options, agents, missing, list(done))
 
 
 def _chosen(options: argparse.Namespace) -> list[Agent]:
@@ -144,7 +144,9 @@ def _chosen(options: argparse.Namespace) -> list[Agent]:
     return [each for each in AGENTS.values() if options.action == "uninstall" or each.found(os.environ)]
 
 
-def _tell(options: argparse.Namespace, agents: list[Agent], missing: list[Agent], done: list[FileResult]) -> int:
+def _print_result(
+    options: argparse.Namespace, agents: list[Agent], missing: list[Agent], done: list[FileResult]
+) -> int:
     failed = [each for each in done if each.error is not None]
     if options.json:
         print_json({"files": [_as_json(each, dry_run=options.dry_run) for each in done]})

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from snapd.authorship import agent_trace, git_ai
-from snapd.authorship.commits import Attribution, files, named
+from snapd.authorship.commits import Attribution, files, resolve_commits
 from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.requests.connection import ask, backend
 from snapd.cli.terminal import pager
@@ -37,7 +37,7 @@ _OTHERS = {
 _CAN_NAME = {"agent-trace": agent_trace.can_name, "git-ai": git_ai.can_name}
 
 
-def tell_authors(options: argparse.Namespace) -> int:
+def print_authors(options: argparse.Namespace) -> int:
     """Prints who wrote the lines of commits, in the requested format."""
     for name, field in _OTHERS.items():
         given = getattr(options, field)
@@ -51,7 +51,7 @@ def tell_authors(options: argparse.Namespace) -> int:
         )
     with backend(options) as found:
         repository = Repository.around(os.path.realpath(os.fsencode(options.directory)), Git.of_user(os.environ))
-        commits, is_range = named(repository, options.files[0] if options.files else None)
+        commits, is_range = resolve_commits(repository, options.files[0] if options.files else None)
         attribution = Attribution(partial(ask, found), repository.top)
         left_out: set[bytes] = set()
         kept: list[str] = []

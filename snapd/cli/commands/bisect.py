@@ -353,7 +353,7 @@ def tell(painter: Painter, answer: dict[str, Any]) -> None:
         lines, hint = _found(painter, suspects[0], answer["exitCode"])
     elif outcome == "unclear":
         lines = ["one of these broke it; the command skipped the snapshots between them:"]
-        lines += [f"  {_who(painter, suspect)}" for suspect in suspects]
+        lines += [f"  {_format_owner(painter, suspect)}" for suspect in suspects]
         hint = "'snapd show STEP' shows the diff of a step"
     else:
         lines, hint = _OTHERWISE[outcome](answer["exitCode"])
@@ -362,7 +362,7 @@ def tell(painter: Painter, answer: dict[str, Any]) -> None:
 
 
 def _found(painter: Painter, suspect: dict[str, Any], code: int) -> tuple[list[str], str]:
-    lines = [f"{_who(painter, suspect)} broke it (exit code {code})"]
+    lines = [f"{_format_owner(painter, suspect)} broke it (exit code {code})"]
     lines += [f"prompt: {one_line(prompt)}" for prompt in suspect["prompts"]]
     lines.append(summary(painter, suspect["files"]))
     steps = suspect["steps"]
@@ -373,7 +373,7 @@ def _found(painter: Painter, suspect: dict[str, Any], code: int) -> tuple[list[s
     return lines, f"'snapd show {name}' shows the diff, 'snapd undo {name}' undoes it"
 
 
-def _who(painter: Painter, suspect: dict[str, Any]) -> str:
+def _format_owner(painter: Painter, suspect: dict[str, Any]) -> str:
     """Describes who may have broken it: steps, and anyone who changed something in the meantime."""
     who = [_step(painter, step) for step in suspect["steps"]]
     if not who:

@@ -11,7 +11,7 @@ from snapd._version import __version__
 from snapd.cli.exit_codes import DONE, FAILED
 from snapd.cli.parsing.command import Answer, Command, common
 from snapd.cli.requests.connection import ask, backend
-from snapd.cli.requests.folder import folder_of, former_words, others_with
+from snapd.cli.requests.folder import folder_of, folders_with_same_files, former_words
 from snapd.cli.terminal.errors import readable
 from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.output import Painter, print_json, printable, settings, size, watching
@@ -169,11 +169,11 @@ def _folder(options: argparse.Namespace, folder: str) -> str:
 
 
 def _overlaps(folder: str) -> str:
-    others = others_with(folder)
+    others = folders_with_same_files(folder)
     if others:
         hint = "'snapd purge --workspace --here' in the one that you do not need removes its snapshots and sessions"
         raise machine.CheckFailed(
-            f"{_few(others)}: ha{'s' if len(others) == 1 else 've'} snapshots of the same files", hint
+            f"{_shorten_list(others)}: ha{'s' if len(others) == 1 else 've'} snapshots of the same files", hint
         )
     return "no other folder has snapshots of these files"
 
@@ -193,10 +193,10 @@ def leftovers(folder: str) -> str:
     left = [os.path.relpath(path, folder) for path in found if _ASIDE.fullmatch(os.path.basename(path))]
     said, hints = [], []
     if left:
-        said.append(f"{_few(left)}: left by an operation that was killed")
+        said.append(f"{_shorten_list(left)}: left by an operation that was killed")
         hints.append("'snapd track' removes what such an operation left")
     if closed:
-        unlisted = _few([os.path.relpath(path, folder) for path in closed])
+        unlisted = _shorten_list([os.path.relpath(path, folder) for path in closed])
         said.append(f"{unlisted}: cannot be listed, so snapd does not see what is in there")
         hints.append("check the owner and permissions of what cannot be listed")
     if said:
@@ -204,7 +204,7 @@ def leftovers(folder: str) -> str:
     return "no operation left anything in the folder"
 
 
-def _few(names: list[str]) -> str:
+def _shorten_list(names: list[str]) -> str:
     return ", ".join(map(shell_name, names[:_TOLD])) + (f" and {len(names) - _TOLD} more" if len(names) > _TOLD else "")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import REMOTE, Command, changing, common
 from snapd.cli.requests.connection import ask, backend, in_folder
-from snapd.cli.requests.folder import known_around
+from snapd.cli.requests.folder import known_folder_around
 from snapd.cli.requests.names import find_session_or_step
 from snapd.cli.requests.operation import operate
 from snapd.cli.terminal.filenames import printable
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from snapd.cli.parsing.usage import Parser
 
 
-def _tell_fetched(options: argparse.Namespace, result: SessionFetchResult, nothing: str) -> int:
+def _print_fetched(options: argparse.Namespace, result: SessionFetchResult, nothing: str) -> int:
     """Prints which sessions were fetched."""
     if options.json:
         print_json(result)
@@ -67,7 +67,7 @@ def fetch(options: argparse.Namespace) -> int:
     }
     with backend(options) as found:
         result = ask(found, "session/fetch", params)
-    return _tell_fetched(options, result, "nothing new there")
+    return _print_fetched(options, result, "nothing new there")
 
 
 def _unbundle_arguments(parser: Parser) -> None:
@@ -87,7 +87,7 @@ def unbundle(options: argparse.Namespace) -> int:
     """Take the sessions of a file, as if they had been fetched; the folder is not touched."""
     with backend(options) as found:
         result = ask(found, "session/import", {"file": in_folder(options, options.file)})
-    return _tell_fetched(options, result, "nothing new in it")
+    return _print_fetched(options, result, "nothing new in it")
 
 
 def _takeover_arguments(parser: Parser) -> None:
@@ -136,7 +136,7 @@ def apply(options: argparse.Namespace) -> int:
     if options.source is None:
         with backend(options) as found:
             return operate(options, found, "session/apply", _which(found, options.names), sure=options.yes)
-    folder = known_around(os.path.join(options.directory, options.source))
+    folder = known_folder_around(os.path.join(options.directory, options.source))
     with backend(options) as found:
         with backend(options, folder) as other:
             which = _which(other, options.names)

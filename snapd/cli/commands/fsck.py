@@ -134,43 +134,43 @@ def _print(options: argparse.Namespace, answers: list[dict[str, Any]]) -> None:
             print(f"{painter.paint('bad', 'red')} {answer['store']}: {printable(answer['error']['message'])}")
             print(f"hint: {printable(answer['error']['hint'])}")
         else:
-            _tell(painter, answer)
+            _print_result(painter, answer)
     if not answers:
         print("there are no stores", file=sys.stderr)
 
 
-def _tell(painter: Painter, answer: dict[str, Any]) -> None:
+def _print_result(painter: Painter, answer: dict[str, Any]) -> None:
     wrong, repaired = answer["problems"], answer["repaired"]
     mark = painter.paint("bad", "red") if wrong else painter.paint("ok ", "green")
     read = f"{answer['objects']} objects ({size(answer['bytes'])}), " if not answer["quick"] else ""
     print(f"{mark} {answer['store']}: {read}{answer['snapshots']} snapshots, {answer['events']} events")
     for problem in repaired:
-        _tell_problem(painter, "lost    " if problem["kind"] in _LOST else "repaired", "cyan", problem)
+        _print_problem(painter, "lost    " if problem["kind"] in _LOST else "repaired", "cyan", problem)
     for problem in wrong:
-        _tell_problem(painter, "wrong   ", "red", problem)
+        _print_problem(painter, "wrong   ", "red", problem)
     if answer.get("truncated"):
         print("    ... and more problems, which do not fit into the answer")
-    _tell_what_to_do(painter, answer)
+    _print_advice(painter, answer)
 
 
-def _tell_problem(painter: Painter, word: str, style: str, problem: dict[str, Any]) -> None:
+def _print_problem(painter: Painter, word: str, style: str, problem: dict[str, Any]) -> None:
     print(f"{painter.paint(word, style)} {printable(problem['message'])}")
     for touched in problem["files"][: at_most(_MANY)]:
         name = shell_name(touched["file"]) if touched["file"] else "(the whole folder)"
         print(f"           {name}  in {_hashes(touched['snapshots'])}")
-    _tell_rest(len(problem["files"]), "files")
+    _print_rest(len(problem["files"]), "files")
     if problem["snapshots"]:
         print(f"           {_hashes(problem['snapshots'])}")
     for step in problem["steps"][: at_most(_MANY)]:
         words = [f"{name} {printable(step[key])}" for key, name in _STEP_WORDS.items() if step.get(key)]
         print(f"           {', '.join(words)}")
-    _tell_rest(len(problem["steps"]), "steps")
+    _print_rest(len(problem["steps"]), "steps")
 
 
 _STEP_WORDS = {"stepId": "step", "operationId": "operation", "sessionId": "session"}
 
 
-def _tell_rest(count: int, what: str) -> None:
+def _print_rest(count: int, what: str) -> None:
     if count > at_most(_MANY):
         print(f"           and {count - _MANY} more {what}; --json names all")
 
@@ -181,7 +181,7 @@ def _hashes(trees: list[str]) -> str:
     return f"snapshot {named}" if len(trees) == 1 else f"snapshots {named}{more}"
 
 
-def _tell_what_to_do(painter: Painter, answer: dict[str, Any]) -> None:
+def _print_advice(painter: Painter, answer: dict[str, Any]) -> None:
     broken = answer["brokenSnapshots"]
     if broken:
         print(f"{_hashes(broken)} cannot be restored completely; all other snapshots can.")

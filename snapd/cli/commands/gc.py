@@ -72,7 +72,7 @@ def gc(options: argparse.Namespace) -> int:
     if options.json:
         print_json(result)
     else:
-        print(_told(options, result))
+        print(_format_result(options, result))
     return DONE
 
 
@@ -213,10 +213,10 @@ def _print(options: argparse.Namespace, row: Any) -> None:
     elif row["missing"]:
         print(f"{name}: no longer exists; its snapshots are kept, and 'snapd gc --missing' removes them")
     else:
-        print(f"{name}: {_told(options, row)}")
+        print(f"{name}: {_format_result(options, row)}")
 
 
-def _told(options: argparse.Namespace, result: CleanupResult) -> str:
+def _format_result(options: argparse.Namespace, result: CleanupResult) -> str:
     if options.dry_run:
         return (
             f"{result['removed']} snapshots would be removed, {size(result['freedBytes'])} freed, and the rest packed"

@@ -10,15 +10,15 @@ from snapd.cli.terminal.naming import (
     beginning,
     command_of,
     prompt_of,
-    said_of,
     session_name,
     short,
     step_name,
+    step_text,
 )
 from snapd.cli.terminal.output import agent_style, count_words, letter_of, printable
 from snapd.cli.terminal.plans import operation_name
 from snapd.cli.terminal.reasons import sharing
-from snapd.cli.terminal.times import day, lasting, moment
+from snapd.cli.terminal.times import day, format_duration, moment
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -174,7 +174,7 @@ class _Picture:
         elif step["state"] == "partly":
             texts.append(("partly undone", "yellow"))
         elif step["state"] == "open":
-            texts.append((f"open for {lasting(moment(step['startedAt']), self._now)}", "green"))
+            texts.append((f"open for {format_duration(moment(step['startedAt']), self._now)}", "green"))
         elif not step["files"]:
             texts.append(("nothing changed", "dim"))
         mark = ("○", "dim") if undone else (_MARKS.get(step["state"], "●"), style)
@@ -356,7 +356,7 @@ def _counts(row: dict[str, Any], sharing: str) -> list[tuple[str, str]]:
 
 def _said(step: dict[str, Any]) -> list[tuple[str, str]]:
     """Returns the title of a step, as `naming.step_name`, with styles."""
-    if said_of(step):
+    if step_text(step):
         said = [(one_line(step.get("tool")), "bold"), (one_line(step.get("description")), "")]
         return [*((f"{text}  ", style) for text, style in said if text), *_late(step)]
     return [(f"{step_name(step)}  ", "")]
@@ -397,4 +397,4 @@ def _is_named_after_its_file(step: dict[str, Any]) -> bool:
     if len(files) != 1 or files[0].get("shared"):
         return False
     # hooks describe an edit by its file
-    return not said_of(step) or step.get("description") == files[0]["file"]
+    return not step_text(step) or step.get("description") == files[0]["file"]

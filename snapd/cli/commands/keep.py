@@ -13,7 +13,7 @@ from snapd.cli.requests.folder import folder_of
 from snapd.cli.requests.names import file_of, find_session, find_step
 from snapd.cli.requests.operation import operate
 from snapd.cli.requests.pending import choose_hunks, named, pending
-from snapd.cli.requests.snapshots import find_snapshot, meant_file
+from snapd.cli.requests.snapshots import file_hint, find_snapshot
 from snapd.cli.terminal.asking import declined
 from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.output import print_json
@@ -148,6 +148,6 @@ def _check_known(options: argparse.Namespace, found: Backend, tree: str, path: s
     if not ask(found, "snapshot/listFiles", {"hash": tree, "prefix": f"{name}/", "limit": 1})["files"]:
         raise InvalidParams(
             f"{shell_name(path)}: neither the snapshot nor the folder has it",
-            hint=f"{meant_file(found, tree, name)}check the name; 'snapd files {tree}' lists what the snapshot has",
+            hint=f"{file_hint(found, tree, name)}check the name; 'snapd files {tree}' lists what the snapshot has",
             field="FILE",
         )

@@ -27,14 +27,14 @@ from snapd.cli.terminal.naming import (
     changed,
     command_of,
     prompt_of,
-    said_of,
     session_name,
     short,
     step_name,
+    step_text,
 )
 from snapd.cli.terminal.output import Painter, agent_style, print_json, printable, step_line, summary
 from snapd.cli.terminal.pager import diff_text, form_of
-from snapd.cli.terminal.reasons import STYLES, not_in_snapshots, signature_word, signature_words
+from snapd.cli.terminal.reasons import STYLES, format_uncaptured, signature_word, signature_words
 from snapd.cli.terminal.times import ago, local_now, moment
 from snapd.model.errors import InvalidParams, UnknownStep
 from snapd.wire.words import is_empty
@@ -211,9 +211,9 @@ def log(options: argparse.Namespace) -> int:
     note of a commit, for 'git notes --ref=ai add -F -', and for a range as a stream for 'git fast-import'.
     """
     if options.format is not None:
-        from snapd.cli.commands.authorship import tell_authors
+        from snapd.cli.commands.authorship import print_authors
 
-        return tell_authors(options)
+        return print_authors(options)
     if options.number is not None and options.number < 0:
         raise InvalidParams("-n: expected a number of entries, or 0 for all", field="-n")
     now = local_now()
@@ -409,7 +409,7 @@ def _details(painter: Painter, step: dict[str, Any], signature: dict[str, Any] |
         "tool": one_line(step.get("tool")),
         "about": one_line(step.get("description")),
         "ran": "\n          ".join(printable(line) for line in step.get("command", "").splitlines()),
-        "changed": "" if said_of(step) else changed(step.get("files") or ()),
+        "changed": "" if step_text(step) else changed(step.get("files") or ()),
         "message": one_line(step.get("messageId")),
         "part": one_line(step.get("partId")),
         "part of": step.get("parentStepId", ""),
@@ -421,7 +421,7 @@ def _details(painter: Painter, step: dict[str, Any], signature: dict[str, Any] |
     lines = [f"{painter.paint(name.ljust(9), 'dim')} {value}" for name, value in rows.items() if value]
     if "files" in step:
         lines += ["", summary(painter, step["files"])]
-    if (lost := not_in_snapshots([step])) is not None:
+    if (lost := format_uncaptured([step])) is not None:
         lines.append(painter.paint(lost, "yellow"))
     return "\n".join(lines)
 
@@ -452,7 +452,7 @@ def entry_line(
 def _is_counted(entry: dict[str, Any]) -> bool:
     """Whether the entry's title contains its line counts, because it is named after its only file."""
     if entry["kind"] == "step":
-        return not said_of(entry["step"]) and len(entry["step"].get("files") or ()) == 1
+        return not step_text(entry["step"]) and len(entry["step"].get("files") or ()) == 1
     return entry["kind"] == "user" and len(entry["files"]) == 1
 
 

@@ -14,9 +14,9 @@ from snapd._version import __version__
 from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.output import counted, size
 from snapd.cli.terminal.times import ago, local_now, moment
-from snapd.environment import spool_in
+from snapd.environment import spool_directory
 from snapd.hook.log import NAME
-from snapd.hook.spool import said_of
+from snapd.hook.spool import describe_waiting
 from snapd.launch import connect
 from snapd.locations import check_private, check_socket_path, store_path, stores_directory
 from snapd.model.errors import SnapdError, StorageFull
@@ -64,7 +64,7 @@ def data(locations: Locations) -> str:
 
 def agents(locations: Locations) -> str:
     """Checks whether every event that agents reported was recorded."""
-    found = said_of(spool_in(locations.data))
+    found = describe_waiting(spool_directory(locations.data))
     if not found:
         return "everything that they reported is recorded"
     first = found[0]

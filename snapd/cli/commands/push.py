@@ -85,7 +85,7 @@ def leave(options: argparse.Namespace, found: Backend, leaving: PushTexts) -> in
         dry_run: Any = {**leaving.params, "dryRun": True}
         plan = ask(found, leaving.method, dry_run)
         if options.dry_run or not (plan["sessions"] or leaving.with_folder):
-            return _tell(options, leaving, plan)
+            return _print_result(options, leaving, plan)
         if not confirmed(
             f"{leaving.verb.capitalize()} this?",
             f"this would {leaving.verb} {counted(len(plan['sessions']), 'session')}",
@@ -93,10 +93,10 @@ def leave(options: argparse.Namespace, found: Backend, leaving: PushTexts) -> in
             _plan(Painter(options, sys.stderr), leaving, plan),
         ):
             return declined(options)
-    return _tell(options, leaving, ask(found, leaving.method, leaving.params))
+    return _print_result(options, leaving, ask(found, leaving.method, leaving.params))
 
 
-def _tell(options: argparse.Namespace, leaving: PushTexts, result: Any) -> int:
+def _print_result(options: argparse.Namespace, leaving: PushTexts, result: Any) -> int:
     if options.json:
         print_json(result)
     elif not (result["sessions"] or leaving.with_folder):
@@ -261,7 +261,7 @@ def prune(options: argparse.Namespace) -> int:
         if options.dry_run or not options.yes:
             plan = ask(found, "session/push", {**params, "dryRun": True})
             if options.dry_run or not plan["pruned"]:
-                return _tell_pruned(options, plan)
+                return _print_pruned(options, plan)
             keeps = "Every machine keeps those that it made or fetched. Nobody else can fetch them."
             if not confirmed(
                 f"Delete them from {printable(plan['remote'])}?",
@@ -270,7 +270,7 @@ def prune(options: argparse.Namespace) -> int:
                 [*_pruned_lines(plan), keeps],
             ):
                 return declined(options)
-        return _tell_pruned(options, ask(found, "session/push", params))
+        return _print_pruned(options, ask(found, "session/push", params))
 
 
 def _check_without_use(options: argparse.Namespace, mode: str, others: dict[str, Any]) -> None:
@@ -290,7 +290,7 @@ def _check_prune(options: argparse.Namespace) -> None:
         raise InvalidParams("--older-than: expected a number of days, at least 0", field="--older-than")
 
 
-def _tell_pruned(options: argparse.Namespace, result: Any) -> int:
+def _print_pruned(options: argparse.Namespace, result: Any) -> int:
     if options.json:
         print_json(result)
     elif options.dry_run and result["pruned"]:

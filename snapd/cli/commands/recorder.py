@@ -73,7 +73,7 @@ class Recorder:
             try:
                 heard = self._subscription.get(self._left())
                 if heard is not None:
-                    self._hear(heard)
+                    self._on_notification(heard)
                 elif self._left() == 0:
                     self._begin()
             except _FAILURES as error:
@@ -85,7 +85,7 @@ class Recorder:
         """Returns the seconds until the step ends if nothing more changes; None while nothing has."""
         return None if self._changed is None else max(0.0, self._changed + self._quiet - time.monotonic())
 
-    def _hear(self, told: Notification) -> None:
+    def _on_notification(self, told: Notification) -> None:
         params = told.params
         if told.method == "snapshot/didChange":
             # a notification from before the last snapshot is about changes of a step that has ended

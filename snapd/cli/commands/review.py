@@ -173,14 +173,15 @@ def _table(painter: Painter, runs: Sequence[Any], text: list[str]) -> str:
         style = "dim" if run["author"] == "before" else "yellow" if run["author"] == "step" else "cyan"
         at = run.get("at") or run.get("commit", run.get("noted", {})).get("at")
         when = "" if at is None else ago(moment(at), now)
-        who = f"{painter.paint(cell(_who(run), _WHO, terminal_width()), style)}  {painter.paint(pad(when, 16), 'dim')}"
+        owner = painter.paint(cell(_format_owner(run), _WHO, terminal_width()), style)
+        who = f"{owner}  {painter.paint(pad(when, 16), 'dim')}"
         for line in range(run["start"], run["start"] + run["count"]):
             content = text[line - 1] if line <= len(text) else ""
             rows.append(f"{who}  {painter.paint(str(line).rjust(width), 'dim')}  {printable(content)}".rstrip())
     return "\n".join(rows) + "\n" if rows else ""
 
 
-def _who(run: dict[str, Any]) -> str:
+def _format_owner(run: dict[str, Any]) -> str:
     if run["author"] == "user":
         return "you"
     if run["author"] == "step":

@@ -21,7 +21,7 @@ from snapd.cli.requests.names import find_step
 from snapd.cli.terminal.layout import fit_name, terminal_width
 from snapd.cli.terminal.naming import learn, short
 from snapd.cli.terminal.output import Painter, counts, print_error, printable
-from snapd.cli.terminal.reasons import not_in_snapshots, sharing
+from snapd.cli.terminal.reasons import format_uncaptured, sharing
 from snapd.model.errors import InvalidParams, SnapdError
 
 from .recorder import HookSessions, Recorder
@@ -113,10 +113,10 @@ def run(options: argparse.Namespace) -> int:
             if isinstance(recording, HookSessions):
                 assert hooks is not None
                 code = child.run(program, hooks.words, hooks.variables)
-                tell_hooked(options, recording, hooks)
+                print_hook_session(options, recording, hooks)
             else:
                 code = child.run(program, words)
-                tell_bursts(options, recording, _agent_without_hooks(options, words))
+                print_bursts(options, recording, _agent_without_hooks(options, words))
     finally:
         recording.backend.close()
         if hooks is not None:
@@ -182,12 +182,12 @@ class _Child:
         self._process: subprocess.Popen[bytes] | None = None
         self._waiting: list[int] = []
         self._handlers: dict[int, Any] = {}
-        self._signals = self._told = self._before = -1
+        self._signals = self._format_result = self._before = -1
 
     def __enter__(self) -> _Child:
-        self._signals, self._told = os.pipe()
-        os.set_blocking(self._told, False)
-        self._before = signal.set_wakeup_fd(self._told, warn_on_full_buffer=False)
+        self._signals, self._format_result = os.pipe()
+        os.set_blocking(self._format_result, False)
+        self._before = signal.set_wakeup_fd(self._format_result, warn_on_full_buffer=False)
         # without a handler of its own, nothing is written
         self._handlers[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, lambda *_: None)
         for number in _FORWARDED:
@@ -201,7 +201,7 @@ class _Child:
             signal.signal(number, handler)
         signal.set_wakeup_fd(self._before)
         os.close(self._signals)
-        os.close(self._told)
+        os.close(self._format_result)
 
     def run(self, program: str, words: list[str], variables: Mapping[str, str] = MappingProxyType({})) -> int:
         """Runs it to its end, with these additional environment variables; returns the exit code."""
@@ -247,7 +247,7 @@ def _in_foreground() -> bool:
         os.close(terminal)
 
 
-def tell_bursts(options: argparse.Namespace, recorder: Recorder, agent: Agent | None) -> None:
+def print_bursts(options: argparse.Namespace, recorder: Recorder, agent: Agent | None) -> None:
     """Ends the session of bursts, and prints what was recorded.
 
     `agent` is one whose hooks would have recorded more, if there is one.
@@ -262,17 +262,17 @@ def tell_bursts(options: argparse.Namespace, recorder: Recorder, agent: Agent | 
     if recorder.trouble is not None:
         print_error(recorder.trouble, "some changes may not be recorded: ")
     painter = Painter(options, sys.stderr)
-    changed = _tell_session(painter, recorder.session_id, every, shared)
+    changed = _print_session(painter, recorder.session_id, every, shared)
     if not changed:
-        _tell_ignored(recorder.backend)
+        _warn_ignored(recorder.backend)
         return
-    lines = [_BURSTS, _how_to_undo(recorder.session_id)]
+    lines = [_BURSTS, _undo_hint(recorder.session_id)]
     if agent is not None:
         lines.append(f"after 'snapd agent install {agent.name}', steps are the tool calls of {agent.title}")
-    _tell_dim(painter, *lines)
+    _print_dim(painter, *lines)
 
 
-def tell_hooked(options: argparse.Namespace, hooked: HookSessions, hooks: OneRun) -> None:
+def print_hook_session(options: argparse.Namespace, hooked: HookSessions, hooks: OneRun) -> None:
     """Prints what the agent's hooks recorded."""
     title = hooks.agent.title
     try:
@@ -285,27 +285,27 @@ def tell_hooked(options: argparse.Namespace, hooked: HookSessions, hooks: OneRun
     painter = Painter(options, sys.stderr)
     if not sessions and hooked.base == hooked.end:
         print(painter.paint("snapd: nothing changed", "dim"), file=sys.stderr)
-        _tell_ignored(hooked.backend)
+        _warn_ignored(hooked.backend)
         return
     if not sessions:
         print(f"snapd: no step was recorded: the hooks of {title} told of none", file=sys.stderr)
-        _tell_dim(painter, f"what changed meanwhile counts as yours; 'snapd diff {short(hooked.base)}' shows it")
+        _print_dim(painter, f"what changed meanwhile counts as yours; 'snapd diff {short(hooked.base)}' shows it")
         return
     for name, steps in sessions.items():
-        _tell_session(painter, name, steps, shared[name])
+        _print_session(painter, name, steps, shared[name])
     source = "its installed hooks" if hooks.installed else "hooks for this run"
-    _tell_dim(
+    _print_dim(
         painter,
         f"steps are the tool calls of {title}, told by {source}; what else changed meanwhile counts as yours",
-        *map(_how_to_undo, sessions),
+        *map(_undo_hint, sessions),
     )
 
 
-def _tell_session(painter: Painter, session_id: str, every: list[Any], shared: list[str]) -> bool:
+def _print_session(painter: Painter, session_id: str, every: list[Any], shared: list[str]) -> bool:
     """Prints the steps of a session; returns whether any changed something."""
     steps = [step for step in every if step.get("files")]
     name = short(session_id)
-    lost = not_in_snapshots(every)
+    lost = format_uncaptured(every)
     if not steps:
         print(painter.paint(f"snapd: session {name}: nothing changed", "dim"), file=sys.stderr)
         if lost is not None:
@@ -320,7 +320,7 @@ def _tell_session(painter: Painter, session_id: str, every: list[Any], shared: l
     return True
 
 
-def _tell_ignored(found: Backend) -> None:
+def _warn_ignored(found: Backend) -> None:
     """Warns if the command ran in a folder that snapshots ignore."""
     here = os.getcwd()
     try:
@@ -332,12 +332,12 @@ def _tell_ignored(found: Backend) -> None:
         print(f"snapd: {printable(here)} is ignored: no snapshot has what is written there", file=sys.stderr)
 
 
-def _tell_dim(painter: Painter, *lines: str) -> None:
+def _print_dim(painter: Painter, *lines: str) -> None:
     for line in lines:
         print(painter.paint(line, "dim"), file=sys.stderr)
 
 
-def _how_to_undo(session_id: str) -> str:
+def _undo_hint(session_id: str) -> str:
     return f"snapd undo --session {short(session_id)} undoes the last step, and with --all all of them"
 
 

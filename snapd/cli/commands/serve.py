@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE, FAILED
 from snapd.cli.parsing.command import Command
-from snapd.environment import spool_in
-from snapd.heap import share_among_threads, staying
+from snapd.environment import spool_directory
+from snapd.heap import frozen_objects, share_among_threads
 from snapd.locations import Locations
 from snapd.model.errors import InvalidParams
 
@@ -51,7 +51,7 @@ def _arguments(parser: Parser) -> None:
 def serve(options: argparse.Namespace) -> int:
     """Run the daemon in the foreground."""
     share_among_threads()
-    with staying():
+    with frozen_objects():
         from snapd.rpc.transport.streams import take_stdout
 
         # before anything else can print, be it while it is imported: standard output belongs to the protocol
@@ -102,7 +102,7 @@ def _serve_socket(options: argparse.Namespace, settings: Options) -> int:
         settings.locations.make_runtime()
     path = _socket(options, settings.locations)
 
-    if os.path.lexists(spool_in(settings.locations.data)):
+    if os.path.lexists(spool_directory(settings.locations.data)):
         from snapd.hook.spool import start_replay
 
         # it waits until the daemon listens

@@ -17,7 +17,7 @@ from snapd.cli.requests.connection import ask, backend, pages
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.requests.names import all_sessions, find_session_or_step
 from snapd.cli.terminal.filenames import shell_name
-from snapd.cli.terminal.naming import said_of, session_name, short
+from snapd.cli.terminal.naming import session_name, short, step_text
 from snapd.cli.terminal.output import Painter, print_json, printable, summary
 from snapd.core.compare.text import is_binary
 from snapd.model.errors import InvalidParams
@@ -131,9 +131,9 @@ def stage(options: argparse.Namespace) -> int:
         print_json(answer.as_json())
     elif options.message:
         print(message)
-        _tell(options, answer, sys.stderr)
+        _print_result(options, answer, sys.stderr)
     else:
-        _tell(options, answer, sys.stdout)
+        _print_result(options, answer, sys.stdout)
     return NOT_ALL if plan.left else DONE
 
 
@@ -211,7 +211,7 @@ def _prompts(found: Backend, owners: Sequence[Owner]) -> Iterator[str]:
     for owner in owners[:_DESCRIBED]:
         for step in ask(found, "step/find", {"prefix": owner.step_id, "limit": 1})["steps"]:
             if "description" in step:
-                yield said_of({"description": step["description"]})
+                yield step_text({"description": step["description"]})
 
 
 def _otherwise(found: Backend, session_ids: Iterable[str], owners: Iterable[Owner]) -> str:
@@ -282,7 +282,7 @@ class StageResult:
         )
 
 
-def _tell(options: argparse.Namespace, answer: StageResult, stream: TextIO) -> None:
+def _print_result(options: argparse.Namespace, answer: StageResult, stream: TextIO) -> None:
     """Prints for people what was staged. Reads `color`, `directory` and `names` of the options."""
     painter = Painter(options, stream)
     plan = answer.plan

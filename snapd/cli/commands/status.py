@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import Answer, Command, common
 from snapd.cli.requests.connection import ask, backend
-from snapd.cli.requests.folder import folder_of, former_words, others_with
+from snapd.cli.requests.folder import folder_of, folders_with_same_files, former_words
 from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.layout import aligned, one_line
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, print_json, printable, settings, size, watching
-from snapd.cli.terminal.times import ago, lasting, local_now, moment
-from snapd.environment import spool_in
+from snapd.cli.terminal.times import ago, format_duration, local_now, moment
+from snapd.environment import spool_directory
 from snapd.locations import Locations
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def status(options: argparse.Namespace) -> int:
             result = ask(found, "snapshot/status", {})
     finally:
         # also where the folder cannot be opened, which may be why
-        waiting = _tell_unrecorded(os.path.realpath(folder_of(options)))
+        waiting = _print_unrecorded(os.path.realpath(folder_of(options)))
     if options.json:
         print_json({**result, "waiting": waiting})
         return DONE
@@ -63,14 +63,14 @@ def status(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _tell_unrecorded(folder: str) -> list[dict[str, str]]:
-    spool = spool_in(Locations.from_environment(os.environ).data)
+def _print_unrecorded(folder: str) -> list[dict[str, str]]:
+    spool = spool_directory(Locations.from_environment(os.environ).data)
     if not os.path.lexists(spool):
         return []
     # imported late: almost always, there is none
-    from snapd.hook.spool import said_of
+    from snapd.hook.spool import describe_waiting
 
-    waiting = said_of(spool, folder)
+    waiting = describe_waiting(spool, folder)
     if waiting:
         first = waiting[0]
         said = f"{len(waiting)} of what agents reported here, first of {first['agent']}: {first['why']}"
@@ -89,7 +89,7 @@ def _rows(painter: Painter, folder: str, result: StatusResult) -> dict[str, list
         "watching": [watching(result)],
         "store": [f"{shell_name(result['store']['path'])}, {size(result['store']['bytes'])}"],
     }
-    others = others_with(folder)
+    others = folders_with_same_files(folder)
     if others:
         rows["overlaps"] = [f"{shell_name(other)} has snapshots of the same files" for other in others]
         rows["overlaps"].append(painter.paint("'snapd doctor' says what to do", "dim"))
@@ -118,7 +118,7 @@ def _open_steps(painter: Painter, result: StatusResult, now: datetime) -> Iterat
     for step in result["openSteps"]:
         said = (step.get("agent"), step.get("tool"), step.get("description"))
         words = " ".join(one_line(text) for text in said if text)
-        age = lasting(moment(step["startedAt"]), now)
+        age = format_duration(moment(step["startedAt"]), now)
         yield " ".join(filter(None, (painter.paint(short(step["stepId"]), "yellow"), words, f"for {age}")))
     if result["openSteps"]:
         yield painter.paint("'snapd step end --all' ends them, if no agent is at work any more", "dim")

@@ -117,7 +117,7 @@ def _begin(options: argparse.Namespace) -> int:
             # this command is gone before the agent begins to work
             "detached": True,
         }
-        session_id, begun = _begun(found, options, params)
+        session_id, begun = _begin_step(found, options, params)
     if options.json:
         print_json({"sessionId": session_id, **begun})
     else:
@@ -125,7 +125,7 @@ def _begin(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _begun(found: Backend, options: argparse.Namespace, params: Any) -> tuple[str, StepBeginResult]:
+def _begin_step(found: Backend, options: argparse.Namespace, params: Any) -> tuple[str, StepBeginResult]:
     """Returns the session, which is started if none with that name is open, and the new step."""
     if options.session is not None:
         # that it goes on already is the common case, which costs one request

@@ -20,7 +20,7 @@ from snapd.cli.terminal.errors import as_json, readable
 from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.output import counted, print_json, printable
 from snapd.locations import stores_directory
-from snapd.model.errors import SnapdError, from_os_error
+from snapd.model.errors import SnapdError, error_from_os_error
 from snapd.settings import data_dir
 
 from .stop import end_daemon
@@ -73,7 +73,7 @@ class _Removal:
             except SnapdError as raised:
                 error = raised
             except OSError as raised:
-                error = from_os_error(raised, path)
+                error = error_from_os_error(raised, path)
         self.add(what, path, error)
 
 
@@ -248,10 +248,10 @@ def _program_left() -> dict[str, str]:
         in_extension = os.path.basename(executable) == _IN_EXTENSION
         remove = "code --uninstall-extension snapd.snapd" if in_extension else f"rm {shlex.quote(executable)}"
         return {"program": executable, "remove": remove}
-    return {"program": program(), "remove": _how_to_remove()}
+    return {"program": program(), "remove": _removal_hint()}
 
 
-def _how_to_remove() -> str:
+def _removal_hint() -> str:
     parts = sys.prefix.split(os.sep)
     if "pipx" in parts:
         return "pipx uninstall snapd"

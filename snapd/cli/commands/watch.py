@@ -13,7 +13,7 @@ from snapd.cli.parsing.command import Command, common
 from snapd.cli.requests.connection import connected
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.terminal.layout import UNLIMITED, cell, columns, fit, fit_title, terminal_width
-from snapd.cli.terminal.naming import agent_name, changed, learn, said_of, session_name, short, step_name
+from snapd.cli.terminal.naming import agent_name, changed, learn, session_name, short, step_name, step_text
 from snapd.cli.terminal.output import Painter, count_words, counts, letter_of, print_error, printable
 from snapd.cli.terminal.times import local_now
 from snapd.model.errors import IoError, SnapdError
@@ -89,7 +89,7 @@ class Watch:
     def hear(self, heard: Notification) -> None:
         """Prints what a notification reports."""
         if heard.method in _HEARD:
-            self._tell(heard.method, heard.params)
+            self._print_result(heard.method, heard.params)
         elif heard.method == DISCONNECTED:
             print("snapd: the daemon has ended; connecting again", file=sys.stderr)
         elif heard.method == UNREACHABLE:
@@ -100,7 +100,7 @@ class Watch:
                 self._look_around()
             print("snapd: connected again", file=sys.stderr)
 
-    def _tell(self, method: str, params: Any) -> None:
+    def _print_result(self, method: str, params: Any) -> None:
         if self._json:
             print(json.dumps({"method": method, "params": params}, ensure_ascii=False), flush=True)
             return
@@ -121,7 +121,7 @@ class EventLines:
     def __init__(self, painter: Painter) -> None:
         self._painter = painter
         self._open: set[str] = set()
-        self._told: dict[str, dict[str, Any]] = {}
+        self._format_result: dict[str, dict[str, Any]] = {}
         self._sessions: dict[str, bool] = {}
         self._clock = ""
         self._width = 0
@@ -129,7 +129,7 @@ class EventLines:
     def go_on(self, steps: Iterable[OpenStep]) -> None:
         """Sets the open steps, as returned by `snapshot/status`."""
         self._open = {step["stepId"] for step in steps}
-        self._told = {}
+        self._format_result = {}
 
     def lines(self, method: str, params: dict[str, Any], now: datetime, width: int) -> list[str]:
         """Formats a notification as lines; none if it was shown already."""
@@ -141,7 +141,7 @@ class EventLines:
             step = params.get("step")
             return list(self._session(params["session"]) if step is None else self._step(params["session"], step))
         # the next difference is from another snapshot
-        self._told = {}
+        self._format_result = {}
         if method == "snapshot/didRevert" and params["kind"] not in _BY_STEPS:
             return list(self._operation(params))
         return []
@@ -168,11 +168,11 @@ class EventLines:
         self._open.discard(name)
         files = step.get("files") or []
         if state == "applied" and was_open:
-            if files or said_of(step):
+            if files or step_text(step):
                 nothing = "" if files else "nothing changed"
                 yield self._line(_agent(session), state, f"{short(name)} {step_name(step)}", nothing)
                 # one without words is called after its only file
-                yield from self._rows(files if said_of(step) or len(files) > 1 else [])
+                yield from self._rows(files if step_text(step) or len(files) > 1 else [])
             return
         word = {"applied": "redone", "undone": "undone", "partly": "partly undone"}[state]
         yield self._line(_agent(session), state, f"{short(name)} {step_name(step)}", word)
@@ -192,9 +192,9 @@ class EventLines:
     def _changes(self, params: dict[str, Any]) -> Iterator[str]:
         """Yields changes since the last snapshot that were not shown yet: the user's, or those of the open steps."""
         now = {row["file"]: row for row in params["files"]}
-        news = [row for file, row in now.items() if self._told.get(file) != row]
-        back = [file for file in self._told if file not in now]
-        self._told = now
+        news = [row for file, row in now.items() if self._format_result.get(file) != row]
+        back = [file for file in self._format_result if file not in now]
+        self._format_result = now
         who, mark = ("", "") if self._open else ("you", "you")
         if len(news) == 1:
             yield self._line(who, mark, changed(news), file=news[0])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.terminal.naming import ANSWERS, learn_answers
 from snapd.cli.terminal.output import print_once
-from snapd.environment import NO_SETTINGS, spool_in
+from snapd.environment import NO_SETTINGS, spool_directory
 from snapd.locations import Locations
 from snapd.model.errors import IoError
 
@@ -89,7 +89,7 @@ def connected(
         # a daemon does not start with wrong settings: then the user needs to see that error
         read_file(locations.config_file)
         raise NoDaemon(error.message, hint=error.hint, **error.data) from error
-    if path == locations.socket and os.path.lexists(spool_in(locations.data)):
+    if path == locations.socket and os.path.lexists(spool_directory(locations.data)):
         from snapd.hook.main import catch_up
 
         catch_up(os.environ, _CATCH_UP_SECONDS)
@@ -104,9 +104,9 @@ def own_settings(locations: Locations) -> dict[str, Any]:
     """Returns the settings in this command's environment to send to a daemon; warns about those without effect."""
     if not {name for name in os.environ if name.startswith("SNAPD_")} - NO_SETTINGS - {"SNAPD_DATA_DIR"}:
         return {}
-    from snapd.settings.sources import as_options, for_the_daemon, read_environment
+    from snapd.settings.sources import as_options, read_environment, split_environment
 
-    own, unheard = for_the_daemon(read_environment(os.environ), locations.config_file)
+    own, unheard = split_environment(read_environment(os.environ), locations.config_file)
     if unheard is not None:
         print_once(f"snapd: {unheard}")
     return as_options(own)

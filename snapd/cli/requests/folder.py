@@ -34,7 +34,7 @@ def folder_of(options: argparse.Namespace) -> str:
     if folder != directory and options.command not in _SILENT:
         print_once(f"snapd: in {printable(folder)}; --here stays in this folder")
     if options.command not in (*_SILENT, "adopt", "status", "doctor"):
-        _tell_former(folder, locations)
+        _suggest_former(folder, locations)
     if options.command not in _SILENT and not is_known(folder):
         above = folder
         while above != (above := os.path.dirname(above)) and not is_known(above):
@@ -55,7 +55,7 @@ def former_words(histories: list[FormerHistory]) -> list[str]:
     ]
 
 
-def _tell_former(folder: str, locations: Locations) -> None:
+def _suggest_former(folder: str, locations: Locations) -> None:
     """Reports, with the first command in a folder, that it may take over a former history."""
     real = os.path.realpath(folder)
     store = store_of(real, locations, data_dir(locations.config_file))
@@ -79,7 +79,7 @@ def is_known(folder: str) -> bool:
     return has_history(store_of(folder, locations, data_dir(locations.config_file)))
 
 
-def known_around(directory: str) -> str:
+def known_folder_around(directory: str) -> str:
     """Returns the folder around a directory, or itself, that has snapshots; opens and creates nothing."""
     path = os.path.abspath(directory)
     locations = Locations.from_environment(os.environ)
@@ -93,7 +93,7 @@ def known_around(directory: str) -> str:
     return folder
 
 
-def others_with(folder: str) -> list[str]:
+def folders_with_same_files(folder: str) -> list[str]:
     """Returns the other folders that have snapshots of files of a folder."""
     locations = Locations.from_environment(os.environ)
     return overlapping(os.path.realpath(folder), stores_directory(os.path.realpath(locations.data)))

@@ -11,8 +11,8 @@ from snapd.cli.terminal.asking import confirmed, decide, declined
 from snapd.cli.terminal.filenames import printable
 from snapd.cli.terminal.naming import file_title, short
 from snapd.cli.terminal.output import Painter, counted, print_json
-from snapd.cli.terminal.plans import changing_rows, file_lines, room_for_files, total, unit_lines
-from snapd.cli.terminal.reasons import STYLES, excerpt, excerpts, not_in_snapshots, signature_words, taken_away
+from snapd.cli.terminal.plans import changing_rows, file_lines, total, unit_lines, visible_file_count
+from snapd.cli.terminal.reasons import STYLES, excerpt, excerpts, format_overwritten, format_uncaptured, signature_words
 from snapd.model.errors import PlanChanged
 from snapd.wire.words import ELSEWHERE_REASONS
 
@@ -149,12 +149,12 @@ def _planned(
 ) -> list[str]:
     head = unit_lines(painter, plan, _PLANNED[method]) if method in _PLANNED else []
     head += _signed(painter, method, params, plan)
-    tail = [*excerpts(painter, plan), total(painter, plan), *_lost(painter, method, plan)]
+    tail = [*excerpts(painter, plan), total(painter, plan), *_print_lost(painter, method, plan)]
     overwritten = {file for file, decision in (params.get("decisions") or {}).items() if decision == "overwrite"}
     if options.on_conflict == "overwrite" or overwritten:
-        tail = [*taken_away(painter, plan, overwritten), *tail]
+        tail = [*format_overwritten(painter, plan, overwritten), *tail]
     # two lines for the question and what was typed before
-    room = room_for_files(len(head) + len(tail) + 2, everything=options.all_files, terminal=terminal)
+    room = visible_file_count(len(head) + len(tail) + 2, everything=options.all_files, terminal=terminal)
     return [*head, *file_lines(painter, plan, room, planned=True), *tail]
 
 
@@ -183,19 +183,19 @@ def _show(
 def _print_done(
     options: argparse.Namespace, painter: Painter, method: str, params: dict[str, Any], result: dict[str, Any]
 ) -> None:
-    head = unit_lines(painter, result, _DONE[method]) if method in _DONE else _taken_over(method, result)
+    head = unit_lines(painter, result, _DONE[method]) if method in _DONE else _print_taken_over(method, result)
     head += _signed(painter, method, params, result)
     tail = [f"before: {result['before']}"] if result["applied"] else []
-    if (how := taken_back_by(method, params, result)) is not None:
+    if (how := undo_command_of(method, params, result)) is not None:
         tail = [how, *tail]
-    room = room_for_files(len(head) + len(tail) + 1, everything=options.all_files, terminal=sys.stdout.isatty())
-    for line in [*head, *file_lines(painter, result, room, planned=False), *_lost(painter, method, result)]:
+    room = visible_file_count(len(head) + len(tail) + 1, everything=options.all_files, terminal=sys.stdout.isatty())
+    for line in [*head, *file_lines(painter, result, room, planned=False), *_print_lost(painter, method, result)]:
         print(line)
     for line in tail:
         print(painter.paint(line, "dim"))
 
 
-def _taken_over(method: str, result: dict[str, Any]) -> list[str]:
+def _print_taken_over(method: str, result: dict[str, Any]) -> list[str]:
     """Returns lines that report whose sessions continue here after a takeover."""
     if method != "session/takeover" or not result["applied"]:
         return []
@@ -214,9 +214,9 @@ def _signed(painter: Painter, method: str, params: dict[str, Any], result: dict[
     return [painter.paint(signature_words(None), "dim")] if is_elsewhere and not result["applied"] else []
 
 
-def _lost(painter: Painter, method: str, result: dict[str, Any]) -> list[str]:
+def _print_lost(painter: Painter, method: str, result: dict[str, Any]) -> list[str]:
     """Returns lines about files that the undone steps changed and that cannot be restored."""
-    said = not_in_snapshots(result["steps"]) if method == "session/undo" else None
+    said = format_uncaptured(result["steps"]) if method == "session/undo" else None
     return [] if said is None else [painter.paint(said, "yellow")]
 
 
@@ -236,7 +236,7 @@ def _conflicts(result: dict[str, Any]) -> bool:
     return any(row["outcome"] == "conflict" for row in result["files"])
 
 
-def taken_back_by(method: str, params: dict[str, Any], result: dict[str, Any]) -> str | None:
+def undo_command_of(method: str, params: dict[str, Any], result: dict[str, Any]) -> str | None:
     """Returns the command that reverses an operation; None where it did nothing, or no single command does."""
     if method == "session/takeover" and result["before"] != result["after"]:
         return f"'snapd restore {short(result['before'])}' brings back the files as they were"

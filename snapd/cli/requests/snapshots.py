@@ -223,7 +223,7 @@ def last_second(word: str, now: datetime) -> datetime:
 
     `word` includes its `@`; a clock time without a day is the most recent one. `now` is in the user's time zone.
     """
-    found = _named_time(word[1:], now) if is_time(word) else None
+    found = _time_range(word[1:], now) if is_time(word) else None
     if found is None:
         raise InvalidParams(f"expected a time after the @, got {word!r}", hint=f"times are {TIMES}", field="SNAPSHOT")
     return found[1]
@@ -232,14 +232,14 @@ def last_second(word: str, now: datetime) -> datetime:
 def first_second(text: str, now: datetime, option: str) -> datetime:
     """Returns the first second that the value of an option names, which may be without the `@`."""
     word = f"@{text.removeprefix('@')}"
-    found = _named_time(word[1:], now) if is_time(word) else None
+    found = _time_range(word[1:], now) if is_time(word) else None
     if found is None:
         times = TIMES.replace("@", "")
         raise InvalidParams(f"{option}: expected a time, got {text!r}", hint=f"times are {times}", field=option)
     return found[0]
 
 
-def _named_time(text: str, now: datetime) -> tuple[datetime, datetime] | None:
+def _time_range(text: str, now: datetime) -> tuple[datetime, datetime] | None:
     """Returns the first and the last second that a text names; None if there is no such day or hour."""
     try:
         if _AGO.fullmatch(text):
@@ -278,11 +278,11 @@ def suggesting(found: Backend) -> Iterator[None]:
     try:
         yield
     except FileNotInSnapshot as error:
-        meant = meant_file(found, error.data["hash"], error.data["file"])
+        meant = file_hint(found, error.data["hash"], error.data["file"])
         raise FileNotInSnapshot(error.message, hint=meant + error.default_hint, **error.data) from error
 
 
-def meant_file(found: Backend, tree: str, name: str) -> str:
+def file_hint(found: Backend, tree: str, name: str) -> str:
     """Returns the beginning of a hint that suggests the file most like a name; empty if none is.
 
     Compares files of the same directory, and those of the same name elsewhere.

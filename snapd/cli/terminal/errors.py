@@ -7,7 +7,7 @@ import os
 import re
 from typing import Any
 
-from snapd.model.errors import FULL, IoError, SnapdError, StorageFull, WorkspaceGone, from_os_error
+from snapd.model.errors import FULL, IoError, SnapdError, StorageFull, WorkspaceGone, error_from_os_error
 
 _OPTIONS = {
     "sessionId": "--session",
@@ -35,7 +35,7 @@ _CODE = re.compile(r"`([^`]+)`")
 
 def readable(error: Exception) -> SnapdError:
     """Returns an error of snapd, the system or the connection for users: with a hint, without names of fields."""
-    if isinstance(error, FileNotFoundError) and _here_is_gone():
+    if isinstance(error, FileNotFoundError) and _directory_is_gone():
         return WorkspaceGone(
             "the directory that this command runs in was deleted",
             hint="go to one that exists and run the command again; if it was made anew, 'cd .' does",
@@ -60,7 +60,7 @@ def as_json(error: SnapdError) -> dict[str, Any]:
     return {"error": {"kind": error.kind, "message": error.message, "hint": error.hint, **error.data}}
 
 
-def _here_is_gone() -> bool:
+def _directory_is_gone() -> bool:
     try:
         os.getcwd()
     except FileNotFoundError:
@@ -70,7 +70,7 @@ def _here_is_gone() -> bool:
 
 def _of_system(error: OSError) -> SnapdError:
     if isinstance(error.filename, (str, bytes)):
-        return from_os_error(error, error.filename)
+        return error_from_os_error(error, error.filename)
     said = os.strerror(error.errno) if error.errno else str(error)
     kind = StorageFull if error.errno in FULL else IoError
     return kind(said, errno=errno.errorcode.get(error.errno or 0, "unknown"))

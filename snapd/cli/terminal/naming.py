@@ -31,11 +31,11 @@ SHORT_NAMES: dict[str, str] = {}
 
 def step_name(step: dict[str, Any]) -> str:
     """Returns the title of a step on one line: its tool and description, else the files it changed, else its number."""
-    name = said_of(step) or changed(step.get("files") or ()) or f"step {step['index'] + 1}"
+    name = step_text(step) or changed(step.get("files") or ()) or f"step {step['index'] + 1}"
     return f"{name} (reported late)" if "late" in step else name
 
 
-def said_of(step: dict[str, Any]) -> str:
+def step_text(step: dict[str, Any]) -> str:
     """Returns the agent's description of a step; empty if there is none."""
     return " ".join(filter(None, (one_line(step.get("tool")), one_line(step.get("description")))))
 

@@ -41,7 +41,7 @@ _LEAST = 3
 """The files shown on the smallest screen."""
 
 
-def room_for_files(lines: int, *, everything: bool, terminal: bool) -> int | None:
+def visible_file_count(lines: int, *, everything: bool, terminal: bool) -> int | None:
     """Returns how many files fit on the screen; None for all."""
     if everything or not terminal:
         return None

@@ -38,7 +38,7 @@ def why(contested: dict[str, Any], now: datetime | None = None) -> str:
         return f"shared with {_listed(_name(each) for each in by)}: both were at work"
     said = reason_text(reason)
     if reason in _SOMEBODY_DID and by:
-        return f"{said} by {_listed(_told(each, now or local_now()) for each in by)}"
+        return f"{said} by {_listed(_format_result(each, now or local_now()) for each in by)}"
     return said
 
 
@@ -56,7 +56,7 @@ def sharing(step_id: str, agent: str | None) -> str:
     return f"shared with {_step(step_id, agent)}: both were at work"
 
 
-def _told(changed_by: dict[str, Any], now: datetime) -> str:
+def _format_result(changed_by: dict[str, Any], now: datetime) -> str:
     at = changed_by.get("at")
     name = _name(changed_by)
     if at is None or changed_by["author"] == "step":
@@ -113,7 +113,7 @@ def excerpt(painter: Painter, result: dict[str, Any], file: str) -> list[str]:
     return lines
 
 
-def taken_away(painter: Painter, plan: dict[str, Any], overwritten: Collection[str] = ()) -> list[str]:
+def format_overwritten(painter: Painter, plan: dict[str, Any], overwritten: Collection[str] = ()) -> list[str]:
     """Returns a line for each author whose work an undo that overwrites files removes, with the files.
 
     `overwritten` are the files that it overwrites; empty for all in conflict.
@@ -126,10 +126,12 @@ def taken_away(painter: Painter, plan: dict[str, Any], overwritten: Collection[s
             names = files.setdefault(whose(each), [])
             if row["file"] not in names:
                 names.append(row["file"])
-    return [f"{painter.paint('takes away', 'red')}    {name} in {_few(names)}" for name, names in files.items()]
+    return [
+        f"{painter.paint('takes away', 'red')}    {name} in {_shorten_list(names)}" for name, names in files.items()
+    ]
 
 
-def _few(names: list[str]) -> str:
+def _shorten_list(names: list[str]) -> str:
     shown = ", ".join(printable(name) for name in names[:_FILES])
     return f"{shown} and {len(names) - _FILES} more" if len(names) > _FILES else shown
 
@@ -150,7 +152,7 @@ def _side(painter: Painter, title: str, lines: list[str], style: str, width: int
         yield f"  {painter.paint(title if at == 0 else ' ' * len(title), 'dim')} | {painted}"
 
 
-def not_in_snapshots(steps: Iterable[dict[str, Any]]) -> str | None:
+def format_uncaptured(steps: Iterable[dict[str, Any]]) -> str | None:
     """Describes what happened to files that no snapshot has while steps were open."""
     happened = {each["file"]: each["change"] for step in steps for each in step.get("uncaptured", ())}
     said = []

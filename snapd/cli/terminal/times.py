@@ -17,7 +17,7 @@ def moment(text: str) -> datetime:
     return datetime.fromisoformat(text).astimezone()
 
 
-def lasting(since: datetime, now: datetime) -> str:
+def format_duration(since: datetime, now: datetime) -> str:
     """Formats how long something has lasted, in the largest unit that fits."""
     amount = max(0, int((now - since).total_seconds()))
     for size, unit in _UNITS:

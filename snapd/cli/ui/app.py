@@ -122,7 +122,9 @@ class TerminalView(App[None]):
         self.install_screen(self.review, "review")
         self.review.say_state(self._state)
         self.rows.focus()
-        threading.Thread(target=self._link.listen, args=(self._hear,), name="snapd-ui-listen", daemon=True).start()
+        threading.Thread(
+            target=self._link.listen, args=(self._on_notification,), name="snapd-ui-listen", daemon=True
+        ).start()
         self.set_interval(_AGES, self._draw)
         self._load()
 
@@ -171,11 +173,11 @@ class TerminalView(App[None]):
 
     # -- what the daemon says
 
-    def _hear(self, method: str, params: dict[str, Any]) -> None:
+    def _on_notification(self, method: str, params: dict[str, Any]) -> None:
         """Called in the thread that listens."""
-        self.call_later(self._told, method, params)
+        self.call_later(self._format_result, method, params)
 
-    def _told(self, method: str, params: dict[str, Any]) -> None:
+    def _format_result(self, method: str, params: dict[str, Any]) -> None:
         # what is pending may be something else, although it is as much as before
         self.review.reload()
         if method == "review/didChange":

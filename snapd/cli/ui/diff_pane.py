@@ -85,7 +85,7 @@ class DiffPane(Rows):
             self.choose_nothing()
         self.resize()
         self.scroll_to(x=None if top else 0, y=top, animate=False, immediate=True)
-        self.keep_cursor_in_view()
+        self.keep_cursor_visible()
 
     def _wrapped(self, lines: list[Line]) -> Iterator[Line]:
         # beside the mark of a chosen hunk

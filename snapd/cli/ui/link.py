@@ -27,7 +27,7 @@ class Link:
         self.folder = folder
         self._backend, client = connected(socket, folder, None)
         # from here on, before anything is asked: nothing falls between an answer and the notifications
-        self._told = client.subscribe()
+        self._format_result = client.subscribe()
 
     @property
     def is_open(self) -> bool:
@@ -43,7 +43,7 @@ class Link:
 
     def listen(self, hear: Callable[[str, dict[str, Any]], None]) -> None:
         """Passes on each notification, by method and params, in this thread, until `close`."""
-        for notification in self._told:
+        for notification in self._format_result:
             hear(notification.method, notification.params)
 
     def close(self) -> None:

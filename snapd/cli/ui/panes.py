@@ -82,7 +82,7 @@ class HistoryPane(Rows):
         if top and before >= top:
             # the cursor stays on its line of the screen; who sees the first row sees what comes before it
             self.scroll_to_line(top + self.cursor - before)
-        self.keep_cursor_in_view()
+        self.keep_cursor_visible()
 
     def action_turn(self) -> None:
         """Folds or unfolds the row of the cursor."""
@@ -253,7 +253,7 @@ class PendingPane(Rows):
         if top and was >= top:
             # the cursor stays on its line of the screen
             self.scroll_to_line(max(0, top + self.cursor - was))
-        self.keep_cursor_in_view()
+        self.keep_cursor_visible()
 
     def move_by_file(self, direction: int) -> bool:
         """Moves the cursor to the next file, or the one before; gives whether there is one."""

@@ -133,11 +133,11 @@ class Rows(ScrollView, can_focus=True):
         line = max(0, min(line, self.count - 1))
         if line != self.cursor:
             self.cursor = line
-            self.keep_cursor_in_view()
+            self.keep_cursor_visible()
             self.refresh()
             self.post_message(self.Moved(self))
 
-    def keep_cursor_in_view(self) -> None:
+    def keep_cursor_visible(self) -> None:
         """Scrolls as little as needed."""
         top, height = self.scroll_offset.y, max(1, self.size.height)
         if self.cursor < top:

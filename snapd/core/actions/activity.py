@@ -79,7 +79,7 @@ class Activity:
         `Sessions.shown`.
         """
         work: dict[SessionId, _Work] = {}
-        interrupted = {step.step_id for step in self._sessions.unattended(None)}
+        interrupted = {step.step_id for step in self._sessions.unattended_steps(None)}
         for event in newest_first(self._timeline):
             call.check()
             if event.milliseconds < milliseconds:

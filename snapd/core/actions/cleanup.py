@@ -102,8 +102,8 @@ class Upkeep:
             with self._writer.idle_turn() as call:
                 self._store.check_present()
                 limits = self._policy.kept.limits(now)
-                removed = self._store.maintenance.clean_in_background(limits, self._cached_tree(), call)
-                self._other_machines.clean_in_background(_before(limits), call)
+                removed = self._store.maintenance.clean_while_idle(limits, self._cached_tree(), call)
+                self._other_machines.clean_while_idle(_before(limits), call)
                 return removed
         except (Cancelled, WorkspaceNotOpen):
             return None
@@ -171,7 +171,7 @@ class Upkeep:
             finally:
                 # only the store knows which objects there are now
                 work_tree.scanner.forget_all()
-            self._notify_if_new(previous)
+            self._notify_if_replaced(previous)
             return attrs.evolve(purged, applied=True, freed=freed)
 
     def _foreseen(self, purge_plan: PurgePlan, here: Collection[RelPath], call: Call) -> PurgeOutcome:
@@ -208,7 +208,7 @@ class Upkeep:
                 self._writer.work_tree.scanner.forget_all()
             return PurgeOutcome(True, (), snapshots, sessions, freed, False, remotes=remotes)
 
-    def _notify_if_new(self, previous: ObjectId | None) -> None:
+    def _notify_if_replaced(self, previous: ObjectId | None) -> None:
         """Notifies of the last snapshot, if the purge replaced it."""
         if self._store.last is not None and self._store.last != previous:
             skipped = self._store.find(self._store.last).coverage.skipped

@@ -22,7 +22,7 @@ from snapd.model.call import Call
 from snapd.model.errors import StoreCorrupt
 from snapd.model.snapshot import Change, ObjectId, RelPath, Snapshot
 from snapd.model.timeline import Session, SessionId, SnapshotId, Step, StepId, StepQuery
-from snapd.model.trees import everything_in, file_at, is_among
+from snapd.model.trees import add_reachable, file_at, is_among
 from snapd.store.object_store import ObjectStore
 from snapd.store.store import Store
 from snapd.store.timeline.timeline import TimelineView
@@ -84,7 +84,7 @@ def take_over(
     """
     wanted: set[ObjectId] = set()
     for tree in trees:
-        everything_in(fetched.objects.read_tree, tree, wanted, call.check)
+        add_reachable(fetched.objects.read_tree, tree, wanted, call.check)
     wanted.update(others)
     missing = wanted - store.adopt([fetched.directory], wanted)
     if missing:
@@ -261,7 +261,7 @@ class NetChanges:
         asked = (session_id, message_id, step_id, self._timeline.next_seq)
         kept, self._kept = self._kept, None
         if kept is None or kept[0] != asked:
-            net = self._step_changes.net_in_force(self._sessions.applied(session_id, message_id, step_id), call)
+            net = self._step_changes.net_in_effect(self._sessions.applied(session_id, message_id, step_id), call)
             kept = (asked, tuple(net.items()))
         files = kept[1]
         start = bisect_right(files, after, key=itemgetter(0)) if after is not None else 0

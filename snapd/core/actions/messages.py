@@ -177,11 +177,11 @@ class SessionNews:
         """Returns what others did until a look, and records that the agent knows it now; raises as `tell`."""
         session_id, told = look.session_id, look.told
         news = News()
-        if told is not None and self._policy.tells_agents:
+        if told is not None and self._policy.notifies_agents:
             touched = self._touched_by_others(session_id, told, look.events, look.latest, call)
             undone, redone = self._turned(session_id, look.events, call)
             news = News(undone, redone, self._changed(session_id, told.tree, look.now.tree, touched, call))
-        if session_id not in self._told and self._policy.tells_agents:
+        if session_id not in self._told and self._policy.notifies_agents:
             news = attrs.evolve(news, former=tuple(self._former()))
         self._told[session_id] = look.now
         return news

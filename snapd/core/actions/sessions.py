@@ -190,7 +190,7 @@ class Sessions(SessionNotices):
             step.step_id
             for step in self._timeline.open_steps()
             if step.session_id != name
-            and attendance.may_have_ended(step)
+            and attendance.may_have_ended_unnoticed(step)
             and self.known(step.session_id).agent == agent
         ]
         if silent:
@@ -220,7 +220,7 @@ class Sessions(SessionNotices):
         for step in reversed(self._timeline.open_steps()):
             if step.begun.session_id == session_id:
                 self.notify_ended(self.end_open(step, WITH_OTHERS, call))
-        self._writer.see_recent_edits(call)
+        self._writer.check_recent_edits(call)
         self._writer.edits.drop(session_id=session_id)
         self._writer.append_event(SessionEnded(session_id))
         self.notify(session_id, None)
@@ -297,7 +297,7 @@ class Sessions(SessionNotices):
         """Records that a step begins on a snapshot, and that the step before it ends there if it is open."""
         if before is not None and before.state == "open":
             # the beginning of the next step does not claim what happened since the agent disconnected
-            is_left = before.begun.detached and bool(self._writer.attendance.unattended([before]))
+            is_left = before.begun.detached and bool(self._writer.attendance.unattended_steps([before]))
             return self._end_on(snapshot, before, StepEnding(spoken_for=not is_left), call, begun)
         if not self._timeline.open_steps():
             # no step owns what happened before
@@ -399,7 +399,7 @@ class Sessions(SessionNotices):
         return EndedStep(self.known_step(step.step_id), tuple(other for other in beside if other.ended is not None))
 
     @contextmanager
-    def supposing_ended(self, steps: Iterable[Step], call: Call) -> Iterator[None]:
+    def simulate_ended(self, steps: Iterable[Step], call: Call) -> Iterator[None]:
         """Makes the timeline answer within the block as if `end_open` had ended some steps, in this order.
 
         Records and notifies nothing. The caller holds the write lock. Raises `WorkspaceGone`, `StoreCorrupt`,
@@ -407,9 +407,9 @@ class Sessions(SessionNotices):
         """
         self._writer.work_tree.check_present()
         snapshot = self._writer.capture_now(call)
-        with self._timeline.supposing():
+        with self._timeline.simulation():
             for step in steps:
-                self._writer.suppose(snapshot, self._end_of(step, snapshot, WITH_OTHERS))
+                self._writer.simulate(snapshot, self._end_of(step, snapshot, WITH_OTHERS))
             yield
 
     def _end_of(self, step: Step, snapshot: Snapshot, ending: StepEnding) -> StepEnded:
@@ -449,9 +449,9 @@ class Sessions(SessionNotices):
         """Returns the steps that have ended but still own what is done to their files."""
         return tuple(self.shown(self.known_step(step_id), call) for step_id in self._writer.edits.recent)
 
-    def unattended(self, session_id: SessionId | None) -> tuple[Step, ...]:
+    def unattended_steps(self, session_id: SessionId | None) -> tuple[Step, ...]:
         """Returns the open steps whose client is gone, of one session or of all."""
-        gone = self._writer.attendance.unattended(self._timeline.open_steps())
+        gone = self._writer.attendance.unattended_steps(self._timeline.open_steps())
         return tuple(step for step in gone if session_id in (None, step.session_id))
 
     def attended(self, step: Step) -> bool:

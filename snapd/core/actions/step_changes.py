@@ -253,7 +253,7 @@ class StepChanges:
                 files[path] = delta
         return files
 
-    def net_in_force(self, steps: Iterable[Step], call: Call) -> dict[RelPath, Delta]:
+    def net_in_effect(self, steps: Iterable[Step], call: Call) -> dict[RelPath, Delta]:
         """Merges what several steps changed, oldest first, without what was undone; see `threeway.net`."""
         chains = []
         for step in steps:

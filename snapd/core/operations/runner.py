@@ -159,15 +159,15 @@ class Runner:
             if is_expected:
                 # recorded as a look only: if requested again, the operation must be refused again
                 writer.record_look(before)
-            results = plan.refused() if is_refused else plan.foretold()
+            results = plan.refused() if is_refused else plan.expected_outcomes()
             return Outcome(False, before.tree, before.tree, results, details, name)
         step_id = request.begin() if request.begin is not None and not plan.is_empty else None
         failpoint("writer.before")
         # if nothing of any step can be undone, nothing happened
         is_recorded = step_id is not None or request.arriving is not None
-        if plan.is_empty and not is_recorded and not finished(operation, plan.foretold()).turned:
+        if plan.is_empty and not is_recorded and not finished(operation, plan.expected_outcomes()).turned:
             writer.record_look(before)
-            return Outcome(True, before.tree, before.tree, plan.foretold(), details)
+            return Outcome(True, before.tree, before.tree, plan.expected_outcomes(), details)
         outcome = writer.carry_out(plan, operation, before, forced, call, step_id=step_id, arriving=request.arriving)
         return attrs.evolve(outcome, details=details)
 

@@ -142,12 +142,12 @@ class Writer:
         self.edits.settle(snapshot)
         return snapshot
 
-    def see_recent_edits(self, call: Call) -> None:
+    def check_recent_edits(self, call: Call) -> None:
         """Looks whether a formatter still works for steps that have just ended, before their changes are queried."""
         if self.edits.recent:
             self.capture_now(call)
 
-    def look_at_edits(self, path: RelPath) -> None:
+    def check_edits(self, path: RelPath) -> None:
         """Looks at a file in which somebody started typing, or that was saved; reports failures as trouble."""
         try:
             if not self._store.timeline.open_steps() and not self.edits.recent:
@@ -169,7 +169,7 @@ class Writer:
                 snapshot = self.work_tree.capture(self.settings, forced, batch, call)
         except BaseException:
             # the changes meant for this look are recorded again, but the clock does not report them twice
-            self.feed.hear()
+            self.feed.on_change()
             raise
         self.files = self.work_tree.state.count
         return snapshot
@@ -198,10 +198,10 @@ class Writer:
         failpoint("writer.tracked")
         self.notify_snapshot(TrackNotice(snapshot.tree, previous, snapshot.coverage.skipped))
 
-    def suppose(self, snapshot: Snapshot, what: EventPayload) -> None:
-        """Makes the timeline answer as if `track` had added this event; only in a `Timeline.supposing` block."""
+    def simulate(self, snapshot: Snapshot, what: EventPayload) -> None:
+        """Makes the timeline answer as if `track` had added this event; only in a `Timeline.simulation` block."""
         head = self._store.identify(snapshot)
-        self._store.timeline.suppose(self._event(head, self.span(head), what))
+        self._store.timeline.simulate(self._event(head, self.span(head), what))
 
     def append_event(self, what: EventPayload) -> None:
         """Adds an event to the timeline without a capture."""
@@ -232,7 +232,7 @@ class Writer:
         if plan.is_empty:
             self._store.append(recorded)
             call.commit()
-            results = plan.foretold()
+            results = plan.expected_outcomes()
         else:
             results = self._apply(plan, recorded, intent, call)
         after = self._conclude(intent, results, call, arriving)
@@ -291,7 +291,7 @@ class Writer:
         if arriving is not None:
             events = [*arriving(self._event(operation.before, seen, StepsLeft(())), left)]
         if not isinstance(events[-1].what, Operated):
-            events += _left_besides(self._store, after, is_base, events[-1].seq + 1)
+            events += _residual_events(self._store, after, is_base, events[-1].seq + 1)
         failpoint("writer.tell")
         self._store.conclude(*events)
         self._head_at = self._looked_at
@@ -322,7 +322,7 @@ class Writer:
             if self._broken_off is not None:
                 # the process is about to stop, and was interrupted in this very operation
                 raise self._broken_off
-            with call.on_behalf_of_all() as ending:
+            with call.shared() as ending:
                 self._end(intent, ending)
         self._settled = True
 
@@ -344,7 +344,7 @@ class Writer:
         self.recovered.notify(intent.operation)
 
 
-def _left_besides(store: Store, after: Snapshot, is_base: bool, seq: int) -> Iterator[Event]:
+def _residual_events(store: Store, after: Snapshot, is_base: bool, seq: int) -> Iterator[Event]:
     """Returns the events that record what was left, after events of steps, which do not cover changes of others."""
     yield attrs.evolve(store.recorded(after, "after", is_base=is_base), seq=seq)
     base = store.timeline.base

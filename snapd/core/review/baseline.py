@@ -156,7 +156,7 @@ class Baseline:
             self, lines=list(self.lines), gone=list(self.gone), equal=list(self.equal), steps=dict(self.steps)
         )
 
-    def is_met_by(self, path: RelPath, entry: Entry | None, lines: Sequence[bytes], *, is_text: bool) -> bool:
+    def equals(self, path: RelPath, entry: Entry | None, lines: Sequence[bytes], *, is_text: bool) -> bool:
         """Whether a file equals the baseline."""
         if entry is None or self.mode is None:
             return entry is None and self.mode is None
@@ -369,7 +369,7 @@ def _very_text(wanted: list[bytes], when: int | None, versions: Iterable[Version
     for version in versions:
         if len(version.lines) != len(wanted) or without_ends(version.lines) != wanted:
             continue
-        away = _away(version, when)
+        away = _time_distance(version, when)
         if found is None or away <= distance:
             found, distance = version, away
         if when is not None and away == 0:
@@ -388,7 +388,7 @@ class _Best:
 
     def consider(self, version: Version, when: int | None, texts: Texts) -> None:
         lines = without_ends(version.lines)
-        away = _away(version, when)
+        away = _time_distance(version, when)
         # no comparison finds more equal lines than this
         missing = (self._counts - Counter(lines)).total()
         if missing == len(self._wanted) or (missing, away) > max(self._distances):
@@ -408,7 +408,7 @@ def without_ends(lines: Sequence[bytes]) -> list[bytes]:
     return split_lines(data.replace(b"\r\n", b"\n"))
 
 
-def _away(version: Version, when: int | None) -> int:
+def _time_distance(version: Version, when: int | None) -> int:
     """The distance in time between a version and another time."""
     if when is None:
         return 0

@@ -261,7 +261,7 @@ def lineage_of(timeline: Timeline, path: RelPath, before: int) -> NameHistory:
     replaced: list[tuple[RelPath, int]] = []
     rows = list(timeline.touched_of(path, before))
     while True:
-        at = next((at for at in reversed(range(len(rows))) if came_from_elsewhere(rows[at])), None)
+        at = next((at for at in reversed(range(len(rows))) if was_moved_in(rows[at])), None)
         if at is None:
             return NameHistory([*rows, *found], replaced)
         here = rows[at]
@@ -272,7 +272,7 @@ def lineage_of(timeline: Timeline, path: RelPath, before: int) -> NameHistory:
         rows = [row for row in timeline.touched_of(here.other, here.seq + 1) if _order(row) <= _order(here)]
 
 
-def came_from_elsewhere(row: FileChangeRow) -> bool:
+def was_moved_in(row: FileChangeRow) -> bool:
     """Whether a file was moved to where it is."""
     return row.old is None and row.new is not None and row.other is not None
 

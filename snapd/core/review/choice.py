@@ -64,7 +64,7 @@ def _names(file: PendingFile, there: Collection[RelPath]) -> tuple[RelPath, ...]
     return (file.path,) if source is None or source in there else (file.path, source)
 
 
-def kept(choice: Choice, fold: FileFold, file: PendingTexts, texts: Texts) -> bytes | None:
+def kept_text(choice: Choice, fold: FileFold, file: PendingTexts, texts: Texts) -> bytes | None:
     """Returns the baseline's text once the selected changes are kept; None if all of them are.
 
     Raises `IoError`, `Cancelled`, and `InvalidParams` if there are no such hunks.

@@ -165,7 +165,7 @@ class FileFold:
     def is_baseline(self, path: RelPath, entry: Entry | None, texts: Texts) -> bool:
         """Whether a file equals the baseline. Raises `StoreCorrupt`."""
         lines = texts.lines(entry)
-        return self.pending is not None and self.pending.is_met_by(path, entry, lines or [], is_text=lines is not None)
+        return self.pending is not None and self.pending.equals(path, entry, lines or [], is_text=lines is not None)
 
     def remember(self, former: FileFold) -> None:
         """Remembers the lines of another file that was at the same place: an operation may bring them back."""
@@ -229,7 +229,7 @@ class FileFold:
         if self.pending is None and is_new and self.is_reviewed:
             self.pending = Baseline.of(self.path, self.now, self.lines, change.before, is_text=self.is_text)
         pending = self.pending
-        self._bury(made, None if change.nature == "person" else change.by)
+        self._record_deletion(made, None if change.nature == "person" else change.by)
         if pending is not None:
             is_text = self.is_text and found is not None
             pending.change(change, self.now, made, origins, removers, texts, is_text=is_text)
@@ -239,7 +239,7 @@ class FileFold:
             self.removers[edit.start : edit.end] = [origin.removed_by for origin in came]
         self.now, self.is_text = change.new, found is not None
 
-    def _bury(self, made: list[Edit], remover: LineWriter | None) -> None:
+    def _record_deletion(self, made: list[Edit], remover: LineWriter | None) -> None:
         for edit in made:
             lines = range(edit.start, edit.end)
             origins = [LineOrigin(self.writers[line], self._is_accepted(line), remover) for line in lines]
@@ -262,7 +262,7 @@ class FileFold:
             return
         if self.is_text and pending.is_text and None not in (self.now, pending.mode):
             pending.accept_unowned(self.lines, self.writers)
-        if pending.is_met_by(self.path, self.now, self.lines, is_text=self.is_text):
+        if pending.equals(self.path, self.now, self.lines, is_text=self.is_text):
             self.pending = None
 
 

@@ -39,7 +39,8 @@ def view(fold: FileFold, texts: Texts) -> PendingTexts:
         owners = dict.fromkeys(
             step
             for block in blocks
-            if _meet((block.base_start, block.base_end), hunk.old) and _meet((block.start, block.end), hunk.new)
+            if _combine_move((block.base_start, block.base_end), hunk.old)
+            and _combine_move((block.start, block.end), hunk.new)
             for step in block.steps
         )
         found_hunks.append(PendingHunk(hunk, tuple(owners or pending.steps)))
@@ -74,7 +75,7 @@ def listed(file: FileFold | FoldSummary, texts: Texts) -> PendingFile:
     return file.shown
 
 
-def _meet(one: tuple[int, int], other: tuple[int, int]) -> bool:
+def _combine_move(one: tuple[int, int], other: tuple[int, int]) -> bool:
     return max(one[0], other[0]) <= min(one[1], other[1])
 
 
@@ -159,7 +160,7 @@ class RememberedFiles:
             self._awake[path] = len(file.lines)
             self._lines += len(file.lines)
 
-    def rest(self, texts: Texts) -> None:
+    def compact(self, texts: Texts) -> None:
         """Drops the texts of the files that were changed longest ago, and those of them with nothing pending.
 
         Raises as `view`; then some files have been dropped already.
@@ -291,14 +292,14 @@ class PendingFiles:
         for path, file in draft.changed.items():
             settled.files.put(path, file)
         settled.seq = event.seq
-        settled.files.rest(texts)
+        settled.files.compact(texts)
 
     def _fold_all(self, texts: Texts) -> None:
         """Folds the files that wait for it."""
         files = self._settled.files
         for path in files.unfolded:
             files.put(path, self._history.before(path, self._settled.seq + 1, texts))
-            files.rest(texts)
+            files.compact(texts)
 
     def _add(
         self, draft: Draft, changes: Iterable[FileChange], seq: int, texts: Texts, *, may_wait: bool = False
@@ -309,7 +310,7 @@ class PendingFiles:
                 draft.put(change.path, NotReadYet(change.path))
                 continue
             is_taken = self._is_taken(change, draft, seq, texts)
-            for each in _apart(change) if is_taken else (change,):
+            for each in _split_move(change) if is_taken else (change,):
                 fold = self._found(each, draft, seq, texts)
                 if fold is not None:
                     fold.add(each, texts)
@@ -384,7 +385,7 @@ def _can_wait(change: FileChange, draft: Draft) -> bool:
     return there is not None or not _adds_nothing(change)
 
 
-def _apart(change: FileChange) -> tuple[FileChange, FileChange]:
+def _split_move(change: FileChange) -> tuple[FileChange, FileChange]:
     """A move to a place that has pending changes of its own, as two changes."""
     assert change.source is not None
     went = attrs.evolve(change, path=change.source, new=None, source=None)

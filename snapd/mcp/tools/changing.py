@@ -160,7 +160,7 @@ def _ask_by_result(call: Call, action: Action, plan: DaemonOutcome) -> Outcome:
             return _settled(call, action, plan, verdict)
         except PlanChanged as error:
             plan = error.data["outcome"]
-    return PersonQuestion(_QUESTION, _question(action, plan, again=call.was_asked), _FORM, _token(action, plan))
+    return PersonQuestion(_QUESTION, _question(action, plan, again=call.is_retry), _FORM, _token(action, plan))
 
 
 def _settled(call: Call, action: Action, plan: DaemonOutcome, verdict: Verdict) -> Answer:

@@ -76,7 +76,7 @@ def find_snapshot(call: Call, word: str) -> str:
             raise UnknownSnapshot("there is no snapshot of this folder yet", hint="`checkpoint` takes one", hash=word)
         return last
     if not set(word) <= _HEXADECIMAL:
-        found = checkpoint_named(call, word)
+        found = find_checkpoint(call, word)
         if found is None:
             raise UnknownSnapshot(f"no checkpoint {word!r} in this folder", hint=_SNAPSHOTS, hash=word)
         return found
@@ -174,7 +174,7 @@ def checkpoint(call: Call, params: CheckpointParams) -> Answer:
         InvalidParams: it cannot be called that, or snapshots are turned off.
     """
     name = _checked(params.name.strip())
-    older = checkpoint_named(call, name)
+    older = find_checkpoint(call, name)
     taken = call.request("snapshot/track", {})
     if taken["hash"] is None:
         raise InvalidParams("snapshots of this folder are turned off", hint="the setting 'enabled' turns them on")
@@ -205,7 +205,7 @@ def _record(call: Call, name: str) -> str:
     return begun["hash"]
 
 
-def checkpoint_named(call: Call, name: str) -> str | None:
+def find_checkpoint(call: Call, name: str) -> str | None:
     """The snapshot of the latest checkpoint of a name; None if there is none."""
     try:
         steps = call.request("step/find", {"sessionId": SESSION})["steps"]

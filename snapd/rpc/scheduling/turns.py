@@ -56,7 +56,7 @@ class Turns:
             nonlocal held
             if held:
                 held = False
-                self._give_on()
+                self._pass_turn()
 
         lasting = asyncio.get_running_loop().call_later(self._short_seconds, give_back)
         try:
@@ -75,10 +75,10 @@ class Turns:
             await given
         except asyncio.CancelledError:
             if given.done() and not given.cancelled():
-                self._give_on()
+                self._pass_turn()
             raise
 
-    def _give_on(self) -> None:
+    def _pass_turn(self) -> None:
         while self._waiting:
             workspace, waiting = self._waiting.popitem(last=False)
             given = waiting.popleft()

@@ -97,7 +97,7 @@ class Ticket:
             self.queue.want_turn(self)
             await self._turn
 
-    def leave_turn_soon(self) -> None:
+    def release_turn_later(self) -> None:
         """Gives back the right to write while the request goes on. May be called from any thread, and repeatedly."""
         self._loop.call_soon_threadsafe(self._leave_turn)
 

@@ -45,9 +45,9 @@ async def open_stdio(stdin: int, stdout: int) -> tuple[asyncio.StreamReader, asy
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=MAX_HEADER_BYTES * 4)
     protocol = asyncio.StreamReaderProtocol(reader)
-    source = stdin if _is_pollable(stdin) else _pump_from(stdin)
+    source = stdin if _is_pollable(stdin) else _read_stream(stdin)
     await loop.connect_read_pipe(lambda: protocol, os.fdopen(source, "rb", buffering=0))
-    target = stdout if _is_pollable(stdout) else _pump_to(stdout)
+    target = stdout if _is_pollable(stdout) else _write_stream(stdout)
     transport, flow = await loop.connect_write_pipe(
         lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), os.fdopen(target, "wb", buffering=0)
     )
@@ -60,13 +60,13 @@ def _is_pollable(descriptor: int) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor)
 
 
-def _pump_from(descriptor: int) -> int:
+def _read_stream(descriptor: int) -> int:
     ours, theirs = os.pipe()
     _start_pump(descriptor, theirs)
     return ours
 
 
-def _pump_to(descriptor: int) -> int:
+def _write_stream(descriptor: int) -> int:
     theirs, ours = os.pipe()
     _start_pump(theirs, descriptor, daemon=False)
     return ours

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 from snapd.failpoints import failpoint
-from snapd.model.errors import IoError, StoreCorrupt, from_os_error, os_errors
+from snapd.model.errors import IoError, StoreCorrupt, error_from_os_error, os_errors
 
 PRIVATE_FILE = 0o600
 PRIVATE_DIRECTORY = 0o700
@@ -253,7 +253,7 @@ def reading(path: str) -> Iterator[None]:
     except OSError as error:
         if error.errno in _LOST | _NO_FILE:
             raise DamagedData(f"it cannot be read: {os.strerror(error.errno or 0)}") from error
-        raise from_os_error(error, path) from error
+        raise error_from_os_error(error, path) from error
 
 
 @contextmanager
@@ -280,7 +280,7 @@ def is_there(path: str) -> bool:
     return True
 
 
-def twice(read: Callable[[], T]) -> T:
+def read_with_retry(read: Callable[[], T]) -> T:
     """Calls `read`, and once more if it finds damage: an error of the disk may pass.
 
     Raises:

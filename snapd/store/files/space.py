@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 
 import attrs
 
-from snapd.model.errors import StorageFull, from_os_error, os_errors
+from snapd.model.errors import StorageFull, error_from_os_error, os_errors
 from snapd.store.files.durable import status_if_there, walked
 
 BYTES = 128 << 10
@@ -47,7 +47,7 @@ def ensure_space_to_record(directory: str, size: int) -> None:
     too_small = found.f_bavail * found.f_frsize < BYTES + size
     # a file system without a limit of inodes has 0 of 0 left
     if too_small or (found.f_files and found.f_favail < FILES):
-        raise from_os_error(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), directory)
+        raise error_from_os_error(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), directory)
 
 
 def ensure_space(directory: str, needed: int, purpose: str) -> None:

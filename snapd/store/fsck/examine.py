@@ -28,7 +28,15 @@ from snapd.model.timeline import (
     StepEnded,
     StepsLeft,
 )
-from snapd.store.files.durable import DamagedData, NewerFormat, files_below, reading, status_if_there, twice, walked
+from snapd.store.files.durable import (
+    DamagedData,
+    NewerFormat,
+    files_below,
+    read_with_retry,
+    reading,
+    status_if_there,
+    walked,
+)
 from snapd.store.files.quarantine import QUARANTINE
 from snapd.store.fsck.inventory import UNINDEXED, ObjectInventory, Pack
 from snapd.store.fsck.walk import Chain, Reachable, Scan, scan, walk
@@ -45,7 +53,7 @@ from snapd.store.timeline.codec import decode_intent
 from snapd.store.timeline.database import NAME as TIMELINE
 from snapd.store.timeline.database import closed, rows_of
 
-from .rebuild import lost_references, ours_to_rebuild
+from .rebuild import lost_references, rebuildable_chains
 
 HEAD = "HEAD"
 CONFIG = "config"
@@ -144,7 +152,7 @@ def check_access(store: str) -> list[Problem]:
             status = status_if_there(path)
             if status is None or (path != above and status.st_nlink > 1):
                 continue
-            if wrong := _wrong(status, others):
+            if wrong := _problem(status, others):
                 name = os.path.relpath(path, store)
                 found.append(Problem("permissions", name, f"{path if name == '.' else name} {wrong}"))
     return found
@@ -161,7 +169,7 @@ def find_leftovers(store: str) -> Leftovers:
     return Leftovers(len(sizes), sum(sizes))
 
 
-def _wrong(status: os.stat_result, others: int) -> str:
+def _problem(status: os.stat_result, others: int) -> str:
     if status.st_uid != os.geteuid():
         return f"belongs to somebody else (user {status.st_uid})"
     if not stat.S_ISLNK(status.st_mode) and status.st_mode & others:
@@ -192,7 +200,7 @@ def _read(store: str, name: str) -> bytes | None:
             return file.read()
 
     try:
-        return twice(read)
+        return read_with_retry(read)
     except FileNotFoundError:
         return None
     except DamagedData:
@@ -380,7 +388,7 @@ def examine(
     lost = lost_references(named, references, found.commits, known)
     touching = touched(named)
     broken = sorted({*references.damaged, *lost, *(chain.name for chain in named.chains if chain.lost is not None)})
-    mendable = ours_to_rebuild(named, found.commits, broken)
+    mendable = rebuildable_chains(named, found.commits, broken)
     problems += _of_references(holdings, references, lost, named)
     problems += _of_objects(holdings, touching)
     problems += _of_packs(holdings, named)
@@ -425,9 +433,9 @@ def _of_references(
             )
             yield Problem("damagedReference", name, message)
             continue
-        yield Problem("damagedReference", name, f"{name} has no valid target; {_what_hangs(name)}")
+        yield Problem("damagedReference", name, f"{name} has no valid target; {_find_dangling(name)}")
     for name in lost:
-        yield Problem("lostReference", name, f"{name} is missing; {_what_hangs(name)}")
+        yield Problem("lostReference", name, f"{name} is missing; {_find_dangling(name)}")
     for chain in named.chains:
         if chain.lost is not None:
             yield _broken(holdings, chain)
@@ -436,7 +444,7 @@ def _of_references(
 def _broken(holdings: ObjectInventory, chain: Chain) -> Problem:
     assert chain.lost is not None
     if chain.lost == chain.target and not holdings.is_there(chain.lost):
-        message = f"{chain.name} points to {chain.lost.hex()}, which is missing; {_what_hangs(chain.name)}"
+        message = f"{chain.name} points to {chain.lost.hex()}, which is missing; {_find_dangling(chain.name)}"
         return Problem("damagedReference", chain.name, message)
     state = "damaged" if holdings.is_there(chain.lost) else "missing"
     if chain.name.startswith(SNAPSHOTS):
@@ -446,7 +454,7 @@ def _broken(holdings: ObjectInventory, chain: Chain) -> Problem:
     return Problem("lostEvent", chain.lost.hex(), message)
 
 
-def _what_hangs(name: str) -> str:
+def _find_dangling(name: str) -> str:
     if name.startswith(SNAPSHOTS):
         return f"the snapshots of {name[len(SNAPSHOTS) :]} cannot be reached"
     return "the history of a session cannot be reached"
@@ -459,7 +467,7 @@ def _of_objects(holdings: ObjectInventory, touching: Impacts) -> Iterator[Proble
         yield Problem(
             "damagedObject" if is_damaged else "missingObject",
             oid.hex(),
-            f"object {oid.hex()} is {state}: {_what_is_touched(touches)}",
+            f"object {oid.hex()} is {state}: {_impacts_of(touches)}",
             tuple(AffectedFile(path, tuple(sorted(trees))) for path, trees in sorted(touches.files.items())),
             tuple(sorted(touches.snapshots)),
             tuple(touches.steps),
@@ -470,7 +478,7 @@ def _of_objects(holdings: ObjectInventory, touching: Impacts) -> Iterator[Proble
             yield Problem("damagedObject", oid.hex(), f"object {oid.hex()} is damaged ({reason}); {copy}")
 
 
-def _what_is_touched(touches: Impact) -> str:
+def _impacts_of(touches: Impact) -> str:
     if touches.snapshots:
         return f"it is the list of ignored and skipped files of {_count(len(touches.snapshots), 'snapshot')}"
     snapshots = {tree for trees in touches.files.values() for tree in trees}

@@ -14,7 +14,7 @@ from typing import TypeVar
 from snapd.model.call import Call
 from snapd.model.errors import os_errors
 from snapd.model.snapshot import ObjectId
-from snapd.store.files.durable import DamagedData, ignoring_unreadable, is_there, reading, twice
+from snapd.store.files.durable import DamagedData, ignoring_unreadable, is_there, read_with_retry, reading
 from snapd.store.objects.codec import ID_BYTES, ObjectKind, object_id
 from snapd.store.objects.compression import CHUNK_BYTES
 from snapd.store.objects.loose import check_loose, expand_loose, object_path, read_loose
@@ -99,7 +99,7 @@ class Pack:
                 raise
 
         try:
-            return twice(read_again)
+            return read_with_retry(read_again)
         except DamagedData:
             self.damaged.add(oid)
             return None
@@ -208,7 +208,7 @@ class ObjectInventory:
         """As `read`, only from its loose file or the journal."""
         if oid not in self.damaged_loose:
             try:
-                found = twice(lambda: read_loose(object_path(self.directory, oid), oid))
+                found = read_with_retry(lambda: read_loose(object_path(self.directory, oid), oid))
             except DamagedData as error:
                 self.damaged_loose[oid] = str(error)
             else:
@@ -219,7 +219,7 @@ class ObjectInventory:
     def check_loose(self, oid: ObjectId, path: str) -> tuple[ObjectKind, int, bytes] | None:
         """As `loose.check_loose`. None if the file is missing, or damaged, which is remembered."""
         try:
-            return twice(lambda: check_loose(path, oid))
+            return read_with_retry(lambda: check_loose(path, oid))
         except DamagedData as error:
             self.damaged_loose[oid] = str(error)
             return None

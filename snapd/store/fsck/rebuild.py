@@ -83,7 +83,7 @@ def lost_references(
     )
 
 
-def ours_to_rebuild(named: Reachable, commits: Mapping[ObjectId, bytes], names: Iterable[str]) -> list[str]:
+def rebuildable_chains(named: Reachable, commits: Mapping[ObjectId, bytes], names: Iterable[str]) -> list[str]:
     """Those of some lost, damaged or broken chains that cannot contain anything of a newer snapd."""
     stray = _stray(named, commits)
     # the events of all chains depend on each other

@@ -21,7 +21,7 @@ from snapd.model.paths import is_restorable_name
 from snapd.model.snapshot import EMPTY_TREE, TREE, ObjectId, TreeEntry
 from snapd.model.timeline import SessionId
 from snapd.store.coverage import decode as decode_coverage
-from snapd.store.files.durable import DamagedData, NewerFormat, reading, twice
+from snapd.store.files.durable import DamagedData, NewerFormat, read_with_retry, reading
 from snapd.store.objects.codec import ID_BYTES, ObjectKind, decode_commit, decode_tree
 from snapd.store.objects.compression import CHUNK_BYTES
 from snapd.store.objects.loose import loose_files
@@ -109,7 +109,7 @@ def flaw_of(path: str, call: Call, *, count: int | None = None, checksum: bytes 
         checksum: of the pack, from its index.
     """
     try:
-        twice(lambda: _check_whole(path, call, count, checksum))
+        read_with_retry(lambda: _check_whole(path, call, count, checksum))
     except FileNotFoundError:
         return WITHOUT_PACK
     except DamagedData as error:

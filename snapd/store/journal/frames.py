@@ -149,7 +149,7 @@ def _decode(payload: bytes) -> Frame:
     return Frame(objects, references, payload[at + len(_INTENT) :] if payload[at:].startswith(_INTENT) else None)
 
 
-def given_up(data: bytes) -> bytes:
+def without_intents(data: bytes) -> bytes:
     """Rewrites a journal file so that every intent in it counts as given up; the result is never longer."""
     start = data[:START_BYTES]
     frames = (frame if frame.intent is None else attrs.evolve(frame, intent=b"") for frame in decode_frames(data))

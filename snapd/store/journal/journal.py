@@ -41,7 +41,7 @@ from snapd.store.files.quarantine import Quarantine
 from snapd.store.objects.loose import kind_of, loose_files, object_path, write_loose
 from snapd.store.refs.database import ReferenceDatabase
 
-from .frames import FORMAT_BYTES, Frame, decode_frames, encode_frame, file_start, given_up, has_gap, newer_format
+from .frames import FORMAT_BYTES, Frame, decode_frames, encode_frame, file_start, has_gap, newer_format, without_intents
 
 Before = Callable[[ObjectId], ObjectId | None]
 """Returns the parent of a commit; None if there is none, or it cannot be read."""
@@ -222,7 +222,7 @@ class Journal:
                     raise
                 # that needs no space
                 with open(kept_in.path, "r+b") as written:
-                    data = given_up(written.read())
+                    data = without_intents(written.read())
                     written.seek(0)
                     written.write(data)
                     written.truncate()

@@ -61,7 +61,7 @@ def note_erasing(path: str) -> None:
         raise
 
 
-def erase_noted(path: str) -> bool:
+def finish_erasing_if_noted(path: str) -> bool:
     """Empties a store if that is noted.
 
     Args:

@@ -16,7 +16,7 @@ import pygit2
 from pygit2.ffi import C, ffi
 
 from snapd.failpoints import failpoint
-from snapd.model.errors import FULL, SnapdError, StoreCorrupt, from_os_error, os_errors
+from snapd.model.errors import FULL, SnapdError, StoreCorrupt, error_from_os_error, os_errors
 from snapd.model.snapshot import ObjectId
 from snapd.store.files.durable import EXHAUSTED, make_directories, status_if_there
 from snapd.store.objects.codec import KINDS, ObjectKind, decode_commit, decode_tree
@@ -144,7 +144,7 @@ def survey(store: str) -> Packable:
         status = status_if_there(f"{path}.pack")
         if status is None or status.st_nlink > 1 or status.st_size > CHEAP_BYTES or os.path.exists(f"{path}.keep"):
             continue
-        packs[name] = PackIndex.load_or_raise(path)
+        packs[name] = PackIndex.load_checked(path)
     ascending = dict(sorted(packs.items(), key=lambda item: (item[1].count, item[0])))
     return Packable(loose, ascending, len(names) - len(packs))
 
@@ -221,10 +221,10 @@ def _write(
 def _typed_error(store: str, directory: str, error: Exception) -> SnapdError:
     """The typed error for one of libgit2, which states the error of the system only as text."""
     if isinstance(error, MemoryError):
-        return from_os_error(OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)), store)
+        return error_from_os_error(OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)), store)
     for number in (*FULL, *EXHAUSTED):
         if str(error).endswith(os.strerror(number)):
-            return from_os_error(OSError(number, os.strerror(number)), directory)
+            return error_from_os_error(OSError(number, os.strerror(number)), directory)
     return StoreCorrupt(f"{store} cannot be packed: {error}", object=store)
 
 

@@ -16,7 +16,7 @@ from snapd.model.call import Call
 from snapd.model.retention import Limits, Removal, droppable, expired, union
 from snapd.model.snapshot import ObjectId
 from snapd.store.files.quarantine import remove_quarantine
-from snapd.store.maintenance.sweep import own_bytes, sizes
+from snapd.store.maintenance.sweep import sizes, unlinked_bytes
 from snapd.store.notes import SWEEP, Notes
 from snapd.store.repository import ShadowRepository
 from snapd.store.timeline.timeline import Timeline
@@ -68,7 +68,7 @@ class Maintenance:
         before = self._repository.bytes_on_disk()
         removed = self._drop_expired(limits, keep, call)
         self._pack(call)
-        while (more := self._too_much(limits, keep, call)).snapshots or more.chains:
+        while (more := self._over_limit(limits, keep, call)).snapshots or more.chains:
             removed += self._drop(more, keep, call)
             self._pack(call)
         return removed, max(0, before - self._repository.bytes_on_disk())
@@ -76,10 +76,10 @@ class Maintenance:
     def foretell(self, limits: Limits, keep: ObjectId | None, call: Call) -> tuple[int, int]:
         """Says what `clean` would drop, and how much that frees without packing the rest; arguments as there."""
         inventory = self._timeline.inventory()
-        gone = union([expired(inventory, limits, _trees(keep)), self._too_much(limits, keep, call)])
+        gone = union([expired(inventory, limits, _trees(keep)), self._over_limit(limits, keep, call)])
         return inventory.count(gone), self._weights([gone], keep, call)[0]
 
-    def clean_in_background(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
+    def clean_while_idle(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
         """Does the same until somebody else wants to write; gives the number of snapshots that were dropped.
 
         The limit of size is applied only if no repack is due, which could change the size. Arguments and errors as of
@@ -90,7 +90,7 @@ class Maintenance:
         self._begin()
         removed = self._drop_expired(limits, keep, call)
         if not self._scheduler.catch_up(all_of_it=removed > 0):
-            removed = self._drop(self._too_much(limits, keep, call), keep, call)
+            removed = self._drop(self._over_limit(limits, keep, call), keep, call)
             self._scheduler.catch_up(all_of_it=removed > 0)
         return removed
 
@@ -156,12 +156,12 @@ class Maintenance:
         call.check()
         self._scheduler.repack_all(call)
 
-    def _too_much(self, limits: Limits, keep: ObjectId | None, call: Call) -> Removal:
+    def _over_limit(self, limits: Limits, keep: ObjectId | None, call: Call) -> Removal:
         """What to drop so that the store is not larger than the limit."""
         if limits.max_bytes is None:
             return Removal()
         # nothing that is dropped here would make fetched sessions smaller
-        excess = own_bytes(self._repository.path, MIRRORS) - limits.max_bytes
+        excess = unlinked_bytes(self._repository.path, MIRRORS) - limits.max_bytes
         pieces = droppable(self._timeline.inventory(), limits.now, _trees(keep)) if excess > 0 else []
         if not pieces:
             if excess > 0:

@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import Iterator
 
-from snapd.heap import give_back
+from snapd.heap import release_pages
 from snapd.model.call import Call
 from snapd.model.errors import SnapdError, StorageFull
 from snapd.store.repository import ShadowRepository
@@ -140,7 +140,7 @@ class MaintenanceScheduler:
                 done = repack(self._repository, NOW, token)
             tidy(self._repository)
             self._settle(loose_written, 0, done.packs_left)
-            give_back()
+            release_pages()
         except TokenRevoked:
             call.check()
             # the request is done; the rest is packed another time
@@ -171,7 +171,7 @@ class MaintenanceScheduler:
                 )
         finally:
             # thousands of objects were freed: give their memory back to the system
-            give_back()
+            release_pages()
             with self._lock:
                 if self._token is token:
                     self._settle(loose_written, loose, packs)

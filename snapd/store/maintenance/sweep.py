@@ -283,7 +283,7 @@ def pack_names(directory: str) -> list[str]:
 def _sweep_pack(repository: ShadowRepository, name: str, held: set[ObjectId], call: Call, *, wholly: bool) -> None:
     call.check()
     path = os.path.join(repository.pack_directory, name)
-    index = PackIndex.load_or_raise(path)
+    index = PackIndex.load_checked(path)
     staying = index.among(held)
     if len(staying) == index.count:
         return
@@ -399,7 +399,7 @@ def sizes(objects: str) -> Sizes:
     return found
 
 
-def own_bytes(path: str, without: str = "") -> int:
+def unlinked_bytes(path: str, without: str = "") -> int:
     """The bytes of all files in a directory that have no other hard link; raises `IoError`.
 
     Args:
@@ -415,7 +415,7 @@ def own_bytes(path: str, without: str = "") -> int:
 
 def _add_pack(found: Sizes, path: str) -> None:
     try:
-        index, status = PackIndex.load_or_raise(path), os.lstat(f"{path}.pack")
+        index, status = PackIndex.load_checked(path), os.lstat(f"{path}.pack")
     except (StoreCorrupt, FileNotFoundError):
         if os.path.exists(f"{path}.idx") and os.path.exists(f"{path}.pack"):
             raise

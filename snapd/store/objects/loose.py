@@ -12,7 +12,7 @@ from functools import partial
 from typing import BinaryIO
 
 from snapd.failpoints import failpoint
-from snapd.model.errors import StoreCorrupt, from_os_error, os_errors
+from snapd.model.errors import StoreCorrupt, error_from_os_error, os_errors
 from snapd.model.snapshot import ObjectId
 from snapd.store.files.durable import (
     PRIVATE_DIRECTORY,
@@ -196,7 +196,7 @@ def read_chunks(path: str, oid: ObjectId) -> Iterator[bytes] | None:
         StoreCorrupt: from the iterator, before it gives the last piece, if the bytes do not match the id.
         IoError: it cannot be opened, or from the iterator, cannot be read.
     """
-    with _ours(path, oid):
+    with _typed_error(path, oid):
         file = _open(path)
     return None if file is None else _chunks(file, path, oid)
 
@@ -208,13 +208,13 @@ def read_whole(path: str, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
         StoreCorrupt: the bytes do not match the id.
         IoError: they cannot be read.
     """
-    with _ours(path, oid):
+    with _typed_error(path, oid):
         return _read(path, oid)
 
 
 def describe(path: str, oid: ObjectId) -> tuple[ObjectKind, int] | None:
     """The type and the size in bytes that a loose object states; None without one. Raises `IoError`, `StoreCorrupt`."""
-    with _ours(path, oid):
+    with _typed_error(path, oid):
         file = _open(path)
         if file is None:
             return None
@@ -280,12 +280,12 @@ def _read(path: str, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
 
 
 @contextlib.contextmanager
-def _ours(path: str, oid: ObjectId) -> Iterator[None]:
+def _typed_error(path: str, oid: ObjectId) -> Iterator[None]:
     """Raises `StoreCorrupt` for `DamagedData`, and `IoError` or `StorageFull` for errors of the system."""
     try:
         yield
     except OSError as error:
-        raise from_os_error(error, path) from error
+        raise error_from_os_error(error, path) from error
     except DamagedData as error:
         raise StoreCorrupt(f"object {oid.hex()} is damaged", object=oid.hex()) from error
 
@@ -315,7 +315,7 @@ def _expand(compressed: bytes, oid: ObjectId) -> tuple[ObjectKind, bytes]:
 
 
 def _chunks(file: BinaryIO, path: str, oid: ObjectId) -> Iterator[bytes]:
-    with _ours(path, oid), file:
+    with _typed_error(path, oid), file:
         yield from _checked(file, oid)
 
 

@@ -19,7 +19,7 @@ import attrs
 
 from snapd.model.errors import StoreCorrupt, os_errors
 from snapd.model.snapshot import ObjectId, file_clock_ns
-from snapd.store.files.durable import DamagedData, ignoring_unreadable, reading, twice
+from snapd.store.files.durable import DamagedData, ignoring_unreadable, read_with_retry, reading
 
 from .codec import ID_BYTES, ObjectKind
 from .compression import CHUNK_BYTES
@@ -95,7 +95,7 @@ class PackIndex:
         return None
 
     @classmethod
-    def load_or_raise(cls, path: str) -> PackIndex:
+    def load_checked(cls, path: str) -> PackIndex:
         """As `load`, for a pack given by its path without an ending; raises `StoreCorrupt` if it is not sound."""
         found = cls.load(f"{path}.idx", f"{path}.pack")
         if found is None:
@@ -110,7 +110,7 @@ class PackIndex:
         None if the index is missing, does not match its own checksum, or is not of version 2 with 20-byte ids.
         """
         try:
-            found = cls(twice(lambda: _map_checked(index)), pack)
+            found = cls(read_with_retry(lambda: _map_checked(index)), pack)
         except (FileNotFoundError, DamagedData):
             return None
         return found if found._is_sized() else None

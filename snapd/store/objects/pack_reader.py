@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 
-from snapd.model.errors import from_os_error
+from snapd.model.errors import error_from_os_error
 from snapd.model.snapshot import ObjectId
 from snapd.store.files.durable import EXHAUSTED, DamagedData
 
@@ -190,7 +190,7 @@ class PackReader:
     def _raise_if_exhausted(self, error: OSError) -> None:
         """Raises `IoError` if the error says nothing about the pack."""
         if error.errno in EXHAUSTED:
-            raise from_os_error(error, self._path) from error
+            raise error_from_os_error(error, self._path) from error
 
     def _head(self, offset: int) -> EntryHead:
         return read_head(self._bytes(HEADER_BYTES, offset))

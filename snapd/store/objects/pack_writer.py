@@ -13,7 +13,7 @@ import struct
 from collections.abc import Iterable
 
 from snapd.failpoints import failpoint
-from snapd.model.errors import from_os_error, os_errors
+from snapd.model.errors import error_from_os_error, os_errors
 from snapd.model.snapshot import ObjectId
 from snapd.store.files.durable import PRIVATE_FILE, remove_if_there, sync_directory
 
@@ -55,7 +55,7 @@ class PackWriter:
             failpoint("pack.add")
             self._offset += self._file.write(memoryview(packed)[CRC_BYTES:])
         except OSError as error:
-            raise from_os_error(error, self._temporary) from error
+            raise error_from_os_error(error, self._temporary) from error
 
     def finish(self) -> str:
         """Adds the pack to the repository, durably, and gives its path without an ending.

@@ -254,14 +254,14 @@ class Database(TimelineQueries):
                 _operate(self.connection, event, what)
         for taken in taken_by(event, self.session_of(event.what)):
             self._take(taken)
-        self._know_what_is_named(event)
+        self._add_named_snapshots(event)
 
     def _take(self, taken: SnapshotRecord) -> None:
         columns = attrs.asdict(taken, recurse=False)
         snapshot = columns.pop("snapshot")
         self.insert("snapshots", tree=snapshot.tree, coverage=snapshot.coverage, **columns)
 
-    def _know_what_is_named(self, event: Event) -> None:
+    def _add_named_snapshots(self, event: Event) -> None:
         """Has the snapshots that an event names be found by their hashes, though no event that is left took them."""
         for snapshot in set(snapshots(event).values()):
             if not self.knows(snapshot.tree):
@@ -298,7 +298,7 @@ class Database(TimelineQueries):
             raise ValueError(f"step {what.step_id} ends without a snapshot")
         if what.changed:
             _end_redoing(self.connection, what.step_id)
-        to = event.head if what.spoken_for else _left_with(self, what.step_id, event.head)
+        to = event.head if what.spoken_for else _residual_changes(self, what.step_id, event.head)
         values = (
             event.milliseconds,
             to.tree,
@@ -372,7 +372,7 @@ class Database(TimelineQueries):
             for link in moved:
                 self._run("UPDATE events SET commit_id = ? WHERE seq = ?", link.commit, link.event.seq)
             for event in self.all_events():
-                self._know_what_is_named(event)
+                self._add_named_snapshots(event)
             self.commit()
         except BaseException:
             self.roll_back()
@@ -449,7 +449,7 @@ def _send_message(connection: sqlite3.Connection, event: Event, what: MessageSen
     )
 
 
-def _left_with(database: Database, step_id: StepId, found: SnapshotId) -> SnapshotId:
+def _residual_changes(database: Database, step_id: StepId, found: SnapshotId) -> SnapshotId:
     """What a step without a client left: the changes that were found, unless its client was gone before."""
     statement = "SELECT MIN(seq) FROM spans WHERE step_id = ? AND is_left"
     (first,) = database.connection.execute(statement, (step_id,)).fetchone()

@@ -220,13 +220,13 @@ class Timeline(TimelineView):
         try:
             how(self.database)
         except sqlite3.Error as error:
-            self._go_on_in_memory(error)
+            self._use_memory(error)
 
     # -- supposing
 
     @contextmanager
-    def supposing(self) -> Iterator[None]:
-        """Surrounds supposed events: those that `suppose` adds are dropped when the block ends.
+    def simulation(self) -> Iterator[None]:
+        """Surrounds supposed events: those that `simulate` adds are dropped when the block ends.
 
         Other threads wait meanwhile, and never see such an event.
 
@@ -244,8 +244,8 @@ class Timeline(TimelineView):
                 if self.database is not None:
                     self._end(Database.roll_back)
 
-    def suppose(self, event: Event) -> None:
-        """Answers as if an event had happened, until the `supposing` block ends.
+    def simulate(self, event: Event) -> None:
+        """Answers as if an event had happened, until the `simulation` block ends.
 
         Args:
             event: the next event. Nothing is written, and the objects to which it refers need not be stored.
@@ -255,7 +255,7 @@ class Timeline(TimelineView):
             InvalidParams: a text in it is not valid Unicode.
         """
         if not self._supposing:
-            raise ValueError("events can be supposed only inside a `supposing` block")
+            raise ValueError("events can be supposed only inside a `simulation` block")
         previous = self._previous()
         chain, payload = chain_of(event, self.session_of(event.what)), encode_event(event, previous)
         link = ChainLink(chain, NO_OBJECT, NO_OBJECT, event, payload)
@@ -351,7 +351,7 @@ class Timeline(TimelineView):
             except sqlite3.IntegrityError:
                 raise
             except sqlite3.Error as error:
-                self._go_on_in_memory(error)
+                self._use_memory(error)
                 if self._supposing:
                     # the supposed events were lost with the database
                     raise IoError(
@@ -380,7 +380,7 @@ class Timeline(TimelineView):
                 database = _new_database(self._path, chains)
             return database
         except (OSError, sqlite3.Error) as error:
-            self._go_on_in_memory(error)
+            self._use_memory(error)
             return _new_database(None, chains)
 
     def _existing(self, chains: Chains) -> Database | None:
@@ -404,7 +404,7 @@ class Timeline(TimelineView):
                 database.connection.close()
         return database if is_used else None
 
-    def _go_on_in_memory(self, error: OSError | sqlite3.Error) -> None:
+    def _use_memory(self, error: OSError | sqlite3.Error) -> None:
         logger.warning(
             "%s cannot be used; the timeline is kept in memory until the store is next opened: %s", self._path, error
         )

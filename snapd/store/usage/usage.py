@@ -18,7 +18,7 @@ from snapd.model.snapshot import EMPTY_TREE, TREE, ObjectId
 from snapd.model.timeline import MessageSent, SessionStarted
 from snapd.store.files.durable import files_below, names_if_there
 from snapd.store.files.lock import Ownership
-from snapd.store.maintenance.erase import erase_noted, note_erasing
+from snapd.store.maintenance.erase import finish_erasing_if_noted, note_erasing
 from snapd.store.maintenance.sweep import sizes
 from snapd.store.objects.codec import decode_tree
 from snapd.store.objects.loose import object_path, read_whole
@@ -186,7 +186,7 @@ def remove(path: str) -> int:
             size = sum(status.st_size for _, status in files_below(path))
             # if this is interrupted, the next opening of the rest finishes the erasing
             note_erasing(path)
-            erase_noted(path)
+            finish_erasing_if_noted(path)
             shutil.rmtree(path)
     finally:
         ownership.release()

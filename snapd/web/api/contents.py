@@ -85,7 +85,7 @@ async def status(asked: ApiRequest) -> Response:
         "root": os.fsencode(service.folder).decode("utf-8", "replace"),
         "readOnly": service.read_only,
     }
-    why = service.link.trouble
+    why = service.link.problem
     if why is None:
         try:
             working = asked.work(lambda: asked.ask("snapshot/status", {}), service.quick)

@@ -16,7 +16,7 @@ import attrs
 
 from snapd.failpoints import failpoint
 from snapd.model.call import Call
-from snapd.model.errors import Interrupted, from_os_error, os_errors
+from snapd.model.errors import Interrupted, error_from_os_error, os_errors
 from snapd.model.paths import parents
 from snapd.model.plan import Delete, Plan, Write
 from snapd.model.snapshot import FileOutcome, ObjectId, RelPath
@@ -24,7 +24,7 @@ from snapd.worktree.fs.directories import opened_directory, set_permissions
 from snapd.worktree.fs.system import can_sync_together, rename_no_replace
 
 from .directories import TROUBLE, DirectoryChanges, DirectoryMove, MovedDirectories, MovePairs, directory_moves
-from .files import NewFile, NewFiles, by_file, in_parallel, replace, take_away
+from .files import NewFile, NewFiles, group_by_file, in_parallel, replace, take_away
 
 _IN_THE_WAY = (errno.ENOTDIR, errno.ELOOP, errno.EEXIST, errno.EISDIR, errno.ENOTEMPTY)
 _T = TypeVar("_T")
@@ -123,9 +123,9 @@ class Applier:
         replaced = {item.write.path: edits[item.write.path] for item in staged if item.write.path in edits}
         settled = self._outcomes.keys() | pairs.deferred | {delete.path for delete in replaced.values()}
         now = [delete for delete in plan.deletes if delete.path not in settled]
-        self._for_each(self._attempt_deletes, by_file(now, lambda delete: delete.captured))
+        self._for_each(self._attempt_deletes, group_by_file(now, lambda delete: delete.captured))
         staying = self._directories.remove(self._moved.emptied(plan))
-        missing = [path for path in plan.make_directories if self._directories.why_not_made(path) is not None]
+        missing = [path for path in plan.make_directories if self._directories.make_or_error(path) is not None]
         for item in staged:
             if item.write.path in self._outcomes:
                 self._new.discard(item)
@@ -134,7 +134,7 @@ class Applier:
             for item in sorted(staged, key=lambda item: item.write.path)
             if item.write.path not in self._outcomes
         ]
-        self._for_each(self._attempt_moves, by_file(ready, lambda item: item.write.captured))
+        self._for_each(self._attempt_moves, group_by_file(ready, lambda item: item.write.captured))
         for path, delete in replaced.items():
             outcome = attrs.evolve(self._outcomes[path], path=delete.path)
             self._outcomes[delete.path] = outcome if outcome.is_left else FileOutcome(delete.path, "deleted")
@@ -149,7 +149,7 @@ class Applier:
                 self._outcomes[path] = FileOutcome(path, "kept", "directoryNotEmpty")
         for path in missing:
             # again: moving a file into one makes it; and a file in the way has been reported
-            why = self._directories.why_not_made(path)
+            why = self._directories.make_or_error(path)
             if why is not None and path not in self._outcomes:
                 self._fail(path, why)
         for path, permissions in self._directories.narrowed():
@@ -179,7 +179,7 @@ class Applier:
             staged.append(self._new.write(write, directory))
         except OSError as error:
             if error.errno in TROUBLE:
-                raise from_os_error(error, write.path) from error
+                raise error_from_os_error(error, write.path) from error
             self._fail(write.path, error)
 
     def _place(self, path: RelPath, leaving: set[RelPath]) -> RelPath:

@@ -122,7 +122,7 @@ class DirectoryChanges:
             if permissions & 0o700 != 0o700:
                 yield path, permissions
 
-    def why_not_made(self, path: RelPath) -> OSError | None:
+    def make_or_error(self, path: RelPath) -> OSError | None:
         """Makes a directory and those above it; returns the error if that fails."""
         try:
             os.close(self.open_or_make(path.rpartition(b"/")[0]))

@@ -19,7 +19,7 @@ import attrs
 
 from snapd.failpoints import failpoint
 from snapd.model.call import Call
-from snapd.model.errors import from_os_error, os_errors
+from snapd.model.errors import error_from_os_error, os_errors
 from snapd.model.plan import CapturedFile, Plan, Write
 from snapd.model.snapshot import EXECUTABLE, SYMLINK, Entry, ObjectId, RelPath, Signature
 from snapd.store.files.durable import write_all
@@ -82,7 +82,7 @@ def in_parallel(work: Callable[[_T], None], items: Sequence[_T], progress: Calla
             raise
 
 
-def by_file(items: Iterable[_T], captured_of: Callable[[_T], CapturedFile | None]) -> list[list[_T]]:
+def group_by_file(items: Iterable[_T], captured_of: Callable[[_T], CapturedFile | None]) -> list[list[_T]]:
     """Puts together what changes names of one file: each name that goes changes the file's ctime.
 
     A thread that compares the bytes of a file because its ctime changed must not see that happen again and again.
@@ -237,7 +237,7 @@ class NewFiles:
             # somebody removed it: whoever wants to move it notices
             return
         except OSError as error:
-            raise from_os_error(error, file.write.path) from error
+            raise error_from_os_error(error, file.write.path) from error
 
 
 _KEPT_NAME_BYTES = 230
@@ -250,7 +250,7 @@ def replace(source: int, temporary: bytes, target: int, name: bytes, captured: C
     Each has a name in an open directory: `temporary` in `source`, `name` in `target`. Returns False if the old file is
     something else, which stays. Raises `OSError` if the name has the file that it had before.
     """
-    if not _still_stands(target, name, captured):
+    if not _is_unchanged(target, name, captured):
         return False
     failpoint("apply.exchange")
     # in this order, for a watcher that believes the last event of a name: the new file came after the old one went
@@ -275,7 +275,7 @@ def take_away(directory: int, name: bytes, captured: CapturedFile) -> bool:
 
     Returns False if it is something else, which stays. Raises `OSError` if the file is still there, unchanged.
     """
-    if not _still_stands(directory, name, captured):
+    if not _is_unchanged(directory, name, captured):
         return False
     aside = b".snapd-tmp-" + secrets.token_hex(8).encode()
     os.rename(name, aside, src_dir_fd=directory, dst_dir_fd=directory)
@@ -304,7 +304,7 @@ def _look(directory: int, name: bytes) -> Signature:
     return signature(os.stat(name, dir_fd=directory, follow_symlinks=False))
 
 
-def _still_stands(directory: int, name: bytes, captured: CapturedFile) -> bool:
+def _is_unchanged(directory: int, name: bytes, captured: CapturedFile) -> bool:
     """Whether a file still is what the plan saw.
 
     If only the ctime changed, the bytes are compared: snapd changes it itself when it deletes another name of the same

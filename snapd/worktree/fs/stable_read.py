@@ -61,7 +61,7 @@ def tree_mode(st_mode: int) -> int:
     return EXECUTABLE if st_mode & 0o100 else REGULAR
 
 
-def racy_from() -> int:
+def racy_since() -> int:
     """From this ctime on (nanoseconds since 1970), a file that is seen now may be racy."""
     return file_clock_ns() - COARSE_NS
 
@@ -303,7 +303,7 @@ class StatCache:
         looked_at = file_clock_ns()
         self._beside[name, directory] = _note(_status(name, False, directory), looked_at, self)
 
-    def distrust(self) -> None:
+    def mark_uncertain(self) -> None:
         """Says that the answer also rests on something that was not noted, or may have changed unnoticed."""
         self._trusted = False
 
@@ -332,7 +332,7 @@ def _status(path: str | bytes, follow: bool, directory: int | None = None) -> os
 
 def _note(status: os.stat_result | None, looked_at: int, stats: StatCache) -> _Noted:
     if status is not None and not stat.S_ISDIR(status.st_mode) and is_racy(status.st_ctime_ns, looked_at):
-        stats.distrust()
+        stats.mark_uncertain()
     return _of(status)
 
 

@@ -82,7 +82,7 @@ def last_value(path: str, name: str, otherwise: str | None, stats: StatCache) ->
     try:
         if _mentions_include(path):
             # only libgit2 knows which files it includes
-            stats.distrust()
+            stats.mark_uncertain()
         config = pygit2.Config()
         _add_file(config, path, pygit2.option(Option.GET_HOMEDIR) or "")
         values = [value for value in config.get_multivar(name) if value is not None]

@@ -196,7 +196,7 @@ class IndexSeed:
         _add_tracked(conversions, index, repository.root, blobs)
         # from the repository's root down to the workspace
         for above in dict.fromkeys((b"", *reversed(parents(strip)), strip)):
-            _add_on_disk(conversions, repository.root, above)
+            _add_blobs_on_disk(conversions, repository.root, above)
         return cls(_records(index, strip, blobs), index.device, conversions, strip, directories)
 
     @property
@@ -298,10 +298,10 @@ def _add_tracked(conversions: Conversions, index: GitIndex, root: bytes, blobs: 
         base, _, name = index.paths[at].rpartition(b"/")
         if name == _ATTRIBUTES:
             conversions.add(blobs.read(index.heads[at][_OID], ATTRIBUTES_BYTES), base)
-            _add_on_disk(conversions, root, base)
+            _add_blobs_on_disk(conversions, root, base)
 
 
-def _add_on_disk(conversions: Conversions, root: bytes, base: bytes) -> None:
+def _add_blobs_on_disk(conversions: Conversions, root: bytes, base: bytes) -> None:
     path = os.path.join(root, base, _ATTRIBUTES)
     if os.path.lexists(path):
         conversions.add(None if os.path.islink(path) else read_small(path, most=ATTRIBUTES_BYTES), base)

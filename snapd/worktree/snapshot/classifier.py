@@ -11,7 +11,7 @@ import attrs
 from snapd.model.paths import is_tree_name
 from snapd.model.snapshot import ObjectId, RelPath, SkipReason
 from snapd.worktree.fs.listing import SIGNATURE_BYTES, FileStatus, ListedFile, Listing, pack_signature
-from snapd.worktree.fs.stable_read import racy_from
+from snapd.worktree.fs.stable_read import racy_since
 from snapd.worktree.git.index_seed import IndexSeed
 from snapd.worktree.ignore import DirectoryRules, RuleEvaluator, Scope
 from snapd.worktree.state.file_state import (
@@ -72,7 +72,7 @@ class NameClassifier:
     seed: SeededFiles | None
     pending: list[Visit] = attrs.field(factory=list)
     several_names: set[int] = attrs.field(factory=set)
-    _racy_from: int = attrs.field(factory=racy_from)
+    _racy_from: int = attrs.field(factory=racy_since)
 
     def take(self, visit: Visit, listing: Listing, *, same_rules: bool) -> None:
         """Takes in all names of a directory and forgets those that are gone; `same_rules` as for `consider`."""

@@ -17,7 +17,7 @@ import attrs
 
 from snapd.failpoints import failpoint
 from snapd.model.call import Call
-from snapd.model.errors import from_os_error
+from snapd.model.errors import error_from_os_error
 from snapd.model.snapshot import ObjectId, RelPath, SkipReason
 from snapd.store.object_store import ObjectBatch
 from snapd.workers.processes import ChildProcess, WorkerLost, WorkerPool
@@ -171,7 +171,7 @@ class Reader:
             descriptor = directories.open(path)
         except OSError as error:
             if error.errno not in GONE:
-                raise from_os_error(error, path or b".") from error
+                raise error_from_os_error(error, path or b".") from error
             return [(name, None) for name, _ in items]
         results: list[Read] = []
         for name, is_link in items:
@@ -181,7 +181,7 @@ class Reader:
                 results.append((name, self._read_one(descriptor, name, is_link)))
             except OSError as error:
                 if error.errno not in GONE:
-                    raise from_os_error(error, path + b"/" + name if path else name) from error
+                    raise error_from_os_error(error, path + b"/" + name if path else name) from error
                 results.append((name, None))
         return results
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 import attrs
 
 from snapd.failpoints import failpoint
-from snapd.heap import give_back
+from snapd.heap import release_pages
 from snapd.model.call import Call
 from snapd.model.errors import SnapdError, os_errors
 from snapd.model.snapshot import (
@@ -277,7 +277,7 @@ class Scanner:
             # the next process reads more files
             logger.warning("cannot save the state of the work tree: %s", error)
         # a state worth saving took much memory to build
-        give_back()
+        release_pages()
 
     # -- looking
 
@@ -338,7 +338,7 @@ class Scanner:
             if doubted or not everything:
                 walker.walk_marked(Marks() if everything else marks, doubted)
             if everything:
-                self._look_at_everything(walker, marks.why or _OTHER_RULES)
+                self._scan_all(walker, marks.why or _OTHER_RULES)
             doubted = frozenset()
             marks = self._take(taken)
             if self._clock.exact:
@@ -354,12 +354,12 @@ class Scanner:
             self._clock.put_back(marks)
             walker.unfinished = True
 
-    def _look_at_everything(self, walker: Walker, why: str) -> None:
+    def _scan_all(self, walker: Walker, why: str) -> None:
         # without watches every look is one; `snapshot/status` shows it
         level = logging.INFO if self._clock.exact else logging.DEBUG
         logger.log(level, "looking at all files: %s", why)
         self.full_look = FullLook(time.time_ns() // 1_000_000, why)
-        walker.walk_everything()
+        walker.walk_all()
 
     def _seed(self) -> SeededFiles | None:
         """What the project's own git knows, with the blobs that the store has adopted."""
@@ -411,7 +411,7 @@ class Scanner:
             # a file that went away between look and read may have another name now
             marks = self._take(taken)
             if marks.everything:
-                self._look_at_everything(walker, marks.why)
+                self._scan_all(walker, marks.why)
             else:
                 walker.walk_marked(marks, ())
         else:

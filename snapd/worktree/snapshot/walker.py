@@ -17,7 +17,7 @@ from typing import TypeVar
 import attrs
 
 from snapd.model.call import Call
-from snapd.model.errors import from_os_error, os_errors
+from snapd.model.errors import error_from_os_error, os_errors
 from snapd.model.ignore import RULES_BYTES, IgnoreFile
 from snapd.model.paths import parents
 from snapd.model.snapshot import RelPath, SkipReason, file_clock_ns
@@ -128,7 +128,7 @@ class Walker:
     def __attrs_post_init__(self) -> None:
         self.state, self.evaluator = self.classifier.state, self.classifier.evaluator
 
-    def walk_everything(self) -> None:
+    def walk_all(self) -> None:
         """Looks at the whole work tree; raises `IoError`, `Cancelled`."""
         self.raced = False
         self.listings.clear()
@@ -170,8 +170,8 @@ class Walker:
                     self.look_into(path_there, node, names, marked=names, met=met)
             # a write through a name outside the workspace marks nothing
             for node, names in list(self.state.linked.items()):
-                self._look_at_names(node, names, marks.inodes, met)
-            self._look_at_other_names(marks.inodes, met)
+                self._visit_names(node, names, marks.inodes, met)
+            self._visit_other_names(marks.inodes, met)
 
     def is_still(self) -> bool:
         """Whether no directory changed while others were listed, so that no rename went unseen."""
@@ -272,7 +272,7 @@ class Walker:
             elif error.errno in GONE:
                 self.state.lose(node, name)
             else:
-                raise from_os_error(error, join(path, name)) from error
+                raise error_from_os_error(error, join(path, name)) from error
         return None
 
     # -- whole directories
@@ -281,7 +281,7 @@ class Walker:
         with self._open():
             self.classifier.pending.append(Visit(b"", self.state.root, self.evaluator.root, deep=True))
             self._walk()
-            self._look_at_other_names(set(), set())
+            self._visit_other_names(set(), set())
 
     def _walk(self) -> None:
         while self.classifier.pending or (self.lister is not None and self.lister.is_waiting):
@@ -338,7 +338,7 @@ class Walker:
             descriptor = self._directories.open(path)
         except OSError as error:
             if above is None or error.errno not in GONE + _DENIED:
-                raise from_os_error(error, path or b".") from error
+                raise error_from_os_error(error, path or b".") from error
             if error.errno in _DENIED:
                 self.state.put_other(above, node.name, SkipReason.UNREADABLE)
             else:
@@ -412,7 +412,7 @@ class Walker:
             descriptor = self._directories.open(path)
         except OSError as error:
             if error.errno not in GONE + _DENIED:
-                raise from_os_error(error, path or b".") from error
+                raise error_from_os_error(error, path or b".") from error
             # nothing says any more how its files were converted: they are read
             self.raced, self.classifier.seed = True, None
         else:
@@ -423,7 +423,7 @@ class Walker:
             text = read_small(b".gitignore", self._directories.open(path), RULES_BYTES, cut=True)
         except OSError as error:
             if error.errno not in GONE + _DENIED:
-                raise from_os_error(error, path or b".") from error
+                raise error_from_os_error(error, path or b".") from error
             self.raced = True
             return node.gitignore
         base = join(self.evaluator.prefix, path)
@@ -446,7 +446,7 @@ class Walker:
                     stop_lister(self.lister, self.clock)
                     self.lister = None
 
-    def _look_at_other_names(self, written: set[int], met: set[int]) -> None:
+    def _visit_other_names(self, written: set[int], met: set[int]) -> None:
         """Looks at the other names of files that were written to, or turned out to have several.
 
         Both sets are of inode numbers; the look found those in `met`.
@@ -458,11 +458,11 @@ class Walker:
             settled |= pending
             for node, names in self.state.names_of_inodes(pending).items():
                 # names of files that are known to have several were looked at before
-                self._look_at_names(node, names.difference(self.state.linked.get(node, ())), written, met)
+                self._visit_names(node, names.difference(self.state.linked.get(node, ())), written, met)
             pending = several - settled
         several.clear()
 
-    def _look_at_names(self, node: DirectoryNode, names: Iterable[bytes], written: set[int], met: set[int]) -> None:
+    def _visit_names(self, node: DirectoryNode, names: Iterable[bytes], written: set[int], met: set[int]) -> None:
         path = self.state.path_of(node)
         if path is not None:
             records = ((name, node.files.get(name)) for name in names)

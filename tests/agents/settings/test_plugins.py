@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from snapd.agents.styles import entries, is_whole_ours, program_of_whole, whole
+from snapd.agents.styles import entries, is_own_file, program_of_own_file, whole
 from snapd.agents.table import AGENTS
 
 CLIENTS = Path(__file__).parents[3] / "clients"
@@ -42,8 +42,8 @@ console.log(JSON.stringify(parts))
 def test_the_program_is_filled_in(name: str) -> None:
     path = '/opt/it\'s "odd" ✓/snapd'
     text = whole(AGENTS[name], path)
-    assert is_whole_ours(text)
-    assert program_of_whole(text) == path
+    assert is_own_file(text)
+    assert program_of_own_file(text) == path
     assert 'PROGRAM = "snapd"' not in text
     assert name != "amp" or text.startswith("// @i-know-the-amp-plugin-api-is-wip"), "Amp takes it only so"
 

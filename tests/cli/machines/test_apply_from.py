@@ -32,8 +32,8 @@ def test_the_best_of_each(home: Home, project: str, tree: str, alone: list[str])
         home.ok(project, "stop")
     put(project, {"f.txt": numbered(20, l18=b"mine")})
     source = os.path.relpath(os.path.join(tree, "dir"), project)
-    foretold = home.ok(project, "apply", "--from", source, step[:SHORTEST], "--dry-run", *alone).splitlines()
-    assert foretold[0].split() == ["would", "merge", "f.txt"]
+    expected_outcomes = home.ok(project, "apply", "--from", source, step[:SHORTEST], "--dry-run", *alone).splitlines()
+    assert expected_outcomes[0].split() == ["would", "merge", "f.txt"]
     applied = home.ok(project, "apply", "--from", source, step[:SHORTEST], "--yes", *alone).splitlines()
     assert (applied[0].split(), applied[1]) == (["merged", "f.txt"], "'snapd undo' takes that back")
     assert read(project, "f.txt") == numbered(20, l2=b"one", l18=b"mine")

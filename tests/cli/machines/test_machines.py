@@ -85,8 +85,8 @@ def test_from_one_machine_to_the_other(home: Home, there: Home, project: str, re
     shown = there.ok(clone, "show", steps[1][:8])
     assert "-9\n+two" in shown
     put(clone, {"f.txt": numbered(20, l18=b"mine")})
-    foretold = there.ok(clone, "apply", steps[1][:8], "--dry-run").splitlines()
-    assert (foretold[0], foretold[1].split()) == ("not signed", ["would", "merge", "f.txt"])
+    expected_outcomes = there.ok(clone, "apply", steps[1][:8], "--dry-run").splitlines()
+    assert (expected_outcomes[0], expected_outcomes[1].split()) == ("not signed", ["would", "merge", "f.txt"])
     applied = there.ok(clone, "apply", steps[1], "--yes").splitlines()
     assert (applied[0].split(), applied[1]) == (["merged", "f.txt"], "'snapd undo' takes that back")
     assert read(clone, "f.txt") == numbered(20, l9=b"two", l18=b"mine")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from snapd.cli.terminal.reasons import not_in_snapshots
+from snapd.cli.terminal.reasons import format_uncaptured
 
 
 def step(**changes: str) -> dict[str, Any]:
@@ -12,13 +12,13 @@ def step(**changes: str) -> dict[str, Any]:
 
 
 def test_the_line() -> None:
-    assert not_in_snapshots([{}, {"uncaptured": []}]) is None
-    assert not_in_snapshots([step(a="deleted")]) == "not in snapshots: a.env was deleted"
+    assert format_uncaptured([{}, {"uncaptured": []}]) is None
+    assert format_uncaptured([step(a="deleted")]) == "not in snapshots: a.env was deleted"
     # what happened last counts
-    assert not_in_snapshots([step(b="deleted", a="deleted"), step(b="changed")]) == (
+    assert format_uncaptured([step(b="deleted", a="deleted"), step(b="changed")]) == (
         "not in snapshots: a.env was deleted; b.env was changed"
     )
     many = dict.fromkeys("gfedcba", "changed")
-    assert not_in_snapshots([step(**many)]) == (
+    assert format_uncaptured([step(**many)]) == (
         "not in snapshots: a.env, b.env, c.env, d.env, e.env and 2 more were changed"
     )

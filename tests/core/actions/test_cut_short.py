@@ -365,7 +365,7 @@ def test_who_reads_while_all_is_erased_brings_nothing_back(tmp_path: Path, monke
     agents = Agents(bench)
     agents.start("s")
     agents.step("s", {"a": b"2"})
-    real = erase.erase_noted
+    real = erase.finish_erasing_if_noted
 
     def beside(path: str) -> bool:
         assert bench.workspace.sessions.all(Call()).views

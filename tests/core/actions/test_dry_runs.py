@@ -123,22 +123,22 @@ class History:
                            self.unrevert, self.some_files, self.hunks, self.restore, self.bring_back))()  # fmt: skip
         before = self.everything()
         asked = OperationOptions(how, dice.random() < 0.5, dry_run=True)
-        foretold = said(ask, asked)
+        expected_outcomes = said(ask, asked)
         assert self.everything() == before
         before = (before, self.rows())
         if dice.random() < 0.5:
             self.edit()
             self.bench.take()
-            before, earlier = (self.everything(), self.rows()), foretold
-            foretold = said(ask, asked)
-            assert said(ask, asked).plan == foretold.plan
-            if foretold.error is None and earlier.plan != foretold.plan:
-                assert said(ask, attrs.evolve(asked, dry_run=False, expect=earlier.plan or "")) == foretold
-        assert said(ask, attrs.evolve(asked, dry_run=False, expect="another")) == foretold
+            before, earlier = (self.everything(), self.rows()), expected_outcomes
+            expected_outcomes = said(ask, asked)
+            assert said(ask, asked).plan == expected_outcomes.plan
+            if expected_outcomes.error is None and earlier.plan != expected_outcomes.plan:
+                assert said(ask, attrs.evolve(asked, dry_run=False, expect=earlier.plan or "")) == expected_outcomes
+        assert said(ask, attrs.evolve(asked, dry_run=False, expect="another")) == expected_outcomes
         assert (self.everything(), self.rows()) == before
-        done = said(ask, attrs.evolve(asked, dry_run=False, expect=foretold.plan))
-        assert done == foretold
-        assert done.plan in (None, foretold.plan)
+        done = said(ask, attrs.evolve(asked, dry_run=False, expect=expected_outcomes.plan))
+        assert done == expected_outcomes
+        assert done.plan in (None, expected_outcomes.plan)
 
     def undo(self) -> Ask:
         session, count = self.dice.choice((*SESSIONS, None)), self.dice.choice((1, 1, 2, 9))
@@ -270,10 +270,10 @@ def test_a_file_that_the_user_moved_after_the_client_of_its_step_had_left(
     if restarted:
         bench.reopen()
     asked = None if not named else step
-    foretold = agents.undo("one", step=asked, dry_run=True)
+    expected_outcomes = agents.undo("one", step=asked, dry_run=True)
     assert bench.read()["moved"] == TEXT
-    assert agents.undo("one", step=asked) == foretold
-    assert foretold == {"moved": "restored" if there else "deleted", "new": "unchanged:renamedSince"}
+    assert agents.undo("one", step=asked) == expected_outcomes
+    assert expected_outcomes == {"moved": "restored" if there else "deleted", "new": "unchanged:renamedSince"}
     assert ("moved" in bench.read()) == there
 
 
@@ -284,9 +284,9 @@ def test_a_revert_of_a_message_takes_open_and_ended_steps_back_in_the_order_of_t
     bench.write({"a": b"one\n"})
     agents.leave("editor")
     agents.step("one", {"a": b"two\n"}, message="m")
-    foretold = agents.revert("one", "m", dry_run=True)
+    expected_outcomes = agents.revert("one", "m", dry_run=True)
     assert agents.states("one") == ["open", "applied"]
-    assert agents.revert("one", "m") == foretold == {"a": "deleted"}
+    assert agents.revert("one", "m") == expected_outcomes == {"a": "deleted"}
     assert agents.states("one") == ["undone", "undone"]
     assert agents.view(first).step.ended is not None
 
@@ -298,6 +298,8 @@ def test_files_of_an_open_step_are_found_where_the_user_moved_them_after_its_cli
     bench.write({"new": TEXT})
     agents.leave("editor")
     os.rename(bench.path("new"), bench.path("moved"))
-    foretold = agents.revert_files(step, "new", dry_run=True)
-    assert agents.revert_files(step, "new") == foretold == {"moved": "deleted", "new": "unchanged:renamedSince"}
+    expected_outcomes = agents.revert_files(step, "new", dry_run=True)
+    assert (
+        agents.revert_files(step, "new") == expected_outcomes == {"moved": "deleted", "new": "unchanged:renamedSince"}
+    )
     assert agents.states("one") == ["open"]

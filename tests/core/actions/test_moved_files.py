@@ -79,10 +79,10 @@ def test_the_old_name_is_taken(agents: Agents, block: Block, on_conflict: OnConf
     step = agents.step("one", lambda: os.rename(bench.path("old"), bench.path("new")))
     block(bench, "old")
     before = bench.read()
-    foretold = agents.undo("one", on_conflict=on_conflict, dry_run=True)
-    assert foretold["new"] == "conflict:occupied"
-    assert foretold["old"].startswith("skipped:")
-    assert agents.undo("one", on_conflict=on_conflict) == foretold
+    expected_outcomes = agents.undo("one", on_conflict=on_conflict, dry_run=True)
+    assert expected_outcomes["new"] == "conflict:occupied"
+    assert expected_outcomes["old"].startswith("skipped:")
+    assert agents.undo("one", on_conflict=on_conflict) == expected_outcomes
     assert bench.read() == before
     assert before["new"] == TEXT
     # and once the way is free, it is done on request
@@ -409,5 +409,5 @@ def test_no_move_is_told_that_did_not_come_about(agents: Agents) -> None:
 def test_a_file_that_is_still_there_was_not_moved(became: Any, told: dict[bytes, bytes]) -> None:
     entry = Entry(0o100644, b"1" * 20)
     plan = Plan((Write(b"new", entry, None),), (Delete(b"old", CapturedFile(entry, Signature(1, 2, 3, 4, 5))),))
-    assert moves(plan.foretold()) == {b"new": b"old"}
+    assert moves(plan.expected_outcomes()) == {b"new": b"old"}
     assert moves(plan.with_moves([FileOutcome(b"new", "restored"), FileOutcome(b"old", became)])) == told

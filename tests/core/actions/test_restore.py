@@ -699,9 +699,9 @@ def test_an_empty_folder_that_cannot_be_made_is_foretold(tmp_path: Path, what: s
     else:
         bench.configure(max_file_size=1000)
         bench.write({"d": bytes(2000)})
-    foretold = outcomes(bench.restore(tree, dry_run=True))
+    expected_outcomes = outcomes(bench.restore(tree, dry_run=True))
     reason = {"fifo": "special", "ignored": "ignored", "too large": "tooLarge"}[what]
-    assert foretold["d/e"] == f"skipped:{reason}"
+    assert expected_outcomes["d/e"] == f"skipped:{reason}"
     found = bench.read()
-    assert outcomes(bench.restore(tree)) == foretold
+    assert outcomes(bench.restore(tree)) == expected_outcomes
     assert bench.read() == found

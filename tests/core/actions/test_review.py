@@ -84,9 +84,9 @@ def test_files_that_came_went_and_moved(agents: Agents, reviewer: Reviewer) -> N
         "run": ("added", 1, 0),
     }
     assert reviewer.file("moved.txt").file.summary.renamed_from == b"a.txt"
-    foretold = reviewer.revert(dry_run=True)
+    expected_outcomes = reviewer.revert(dry_run=True)
     assert agents.bench.read() == after
-    assert reviewer.revert() == foretold
+    assert reviewer.revert() == expected_outcomes
     assert agents.bench.read() == before
     assert reviewer.pending() == {}
 

@@ -164,11 +164,11 @@ class History:
 
     def revert(self) -> None:
         choice = self.some()
-        foretold = self.reviewer.reverted(choice, dry_run=True)
+        expected_outcomes = self.reviewer.reverted(choice, dry_run=True)
         expected = {file.path: self.shown(file.path).before for file in self.reviewer.page().files}
         page = self.reviewer.page()
         outcome = self.reviewer.reverted(choice)
-        assert outcome.files == foretold.files
+        assert outcome.files == expected_outcomes.files
         if outcome.before != outcome.after and self.chance.randrange(3) == 0:
             # taken back, it is as if nothing had happened
             self.undo_the_last()

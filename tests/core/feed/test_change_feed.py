@@ -50,7 +50,7 @@ def looks(heard: list[float]) -> list[float]:
             pace.look(due)
             found.append(due)
         elif pending:
-            pace.hear(pending.pop(0))
+            pace.on_change(pending.pop(0))
         else:
             return found
 
@@ -58,7 +58,7 @@ def looks(heard: list[float]) -> list[float]:
 def test_nothing_heard_is_never_due() -> None:
     pace = Pace()
     assert pace.due is None
-    pace.hear(1.0)
+    pace.on_change(1.0)
     assert pace.due == pytest.approx(1.0 + QUIET_SECONDS)
     pace.look(2.0)
     assert pace.due is None
@@ -584,6 +584,6 @@ def test_changes_that_go_on_while_it_is_looked(told: Told, monkeypatch: pytest.M
     told.bench.workspace.work_tree.clock.stop_listening()
     monkeypatch.setattr(Walker, "walk_marked", busy)
     told.bench.write({"a.txt": b"other\n"})
-    told.bench.workspace.writer.feed.hear()
+    told.bench.workspace.writer.feed.on_change()
     while b"late" not in [one.path for one in events.get(timeout=PATIENCE).files]:
         pass

@@ -92,13 +92,13 @@ def test_it_is_captured_then_restored(tmp_path: Path, case: Case, way: str) -> N
     now = bench.read()
     last = bench.track()
     act = ways(tree, [*case.then])[way]
-    foretold = outcomes(act(bench, True))
+    expected_outcomes = outcomes(act(bench, True))
     assert bench.read() == now
     outcome = act(bench, False)
-    assert outcomes(outcome) == foretold
+    assert outcomes(outcome) == expected_outcomes
     # a restore tells only of files that differ
     told = {name: word for name, word in case.said.items() if way == "revert" or word != "unchanged"}
-    assert {name: word for name, word in foretold.items() if name in case.then} == told
+    assert {name: word for name, word in expected_outcomes.items() if name in case.then} == told
     rules = {".gitignore": now[".gitignore"]} if way == "revert" and ".gitignore" in now else {}
     others = {"e/x": b"2"} if way == "revert" and "e/x" in now else {}
     then = {name: item for name, item in case.then.items() if name not in case.missing}
@@ -207,14 +207,14 @@ def test_undo_of_a_step_whose_file_is_ignored_by_now(tmp_path: Path, on_conflict
     session = agents.start()
     agents.step(session, {"x": b"2"})
     bench.write({".gitignore": b"x\n", "x": b"the user's"})
-    foretold = agents.undo(session, on_conflict=on_conflict, dry_run=True)
+    expected_outcomes = agents.undo(session, on_conflict=on_conflict, dry_run=True)
     outcome, _ = agents.undone(session, on_conflict=on_conflict)
-    assert outcomes(outcome) == foretold
+    assert outcomes(outcome) == expected_outcomes
     if on_conflict == "merge":
-        assert foretold == {"x": "conflict:changedSince"}
+        assert expected_outcomes == {"x": "conflict:changedSince"}
         assert bench.read()["x"] == b"the user's"
     else:
-        assert foretold == {"x": "restored"}
+        assert expected_outcomes == {"x": "restored"}
         assert bench.read()["x"] == b"1"
         assert bench.workspace.snapshots.file_at(outcome.before, b"x").data == b"the user's"
 

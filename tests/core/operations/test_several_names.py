@@ -40,9 +40,9 @@ def test_one_restore_is_complete(tmp_path: Path, state: str, watcher: str) -> No
     os.link(bench.path("a"), bench.path("b"))
     os.link(bench.path("a"), bench.path("c"))
     bench.track()
-    foretold = outcomes(bench.restore(tree, dry_run=True))
-    assert outcomes(bench.restore(tree)) == foretold
-    assert not {"conflict:changedMeanwhile", "failed"} & set(foretold.values())
+    expected_outcomes = outcomes(bench.restore(tree, dry_run=True))
+    assert outcomes(bench.restore(tree)) == expected_outcomes
+    assert not {"conflict:changedMeanwhile", "failed"} & set(expected_outcomes.values())
     assert bench.read() == then
     assert bench.track() == tree
 

@@ -41,7 +41,7 @@ class Sent:
                 if leaves_early:
                     await asyncio.sleep(0)
                     self.writing, self.had_turn = False, True
-                    self.ticket.leave_turn_soon()
+                    self.ticket.release_turn_later()
             await ends.wait()
         finally:
             self.writing, self.had_turn, self.over = False, True, True

@@ -13,7 +13,7 @@ import pytest
 from snapd.model.errors import IoError, StoreCorrupt
 from snapd.model.snapshot import ObjectId
 from snapd.store.fsck.examine import check_access, find_leftovers
-from snapd.store.maintenance.sweep import own_bytes, remove_tempfiles, sizes
+from snapd.store.maintenance.sweep import remove_tempfiles, sizes, unlinked_bytes
 from snapd.store.objects.loose import loose_files
 from snapd.store.usage.usage import usage
 from tests.store.fsck import damage
@@ -26,7 +26,7 @@ LOOKS: dict[str, Callable[[Steps], object]] = {
     "leftovers": lambda steps: find_leftovers(str(steps.path)),
     "bytes_on_disk": lambda steps: steps.store.bytes_on_disk(),
     "remove_tempfiles": lambda steps: remove_tempfiles(str(steps.path)),
-    "own_bytes": lambda steps: own_bytes(str(steps.path)),
+    "own_bytes": lambda steps: unlinked_bytes(str(steps.path)),
     "usage": lambda steps: usage(str(steps.path)),
 }
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from snapd.model.call import Call
 from snapd.model.errors import UnknownSnapshot
 from snapd.model.snapshot import ObjectId
-from snapd.store.maintenance.sweep import own_bytes
+from snapd.store.maintenance.sweep import unlinked_bytes
 from tests.support.git import run_git
 from tests.support.sessions import Agents
 from tests.support.workspace import Bench, Items, close_all, make
@@ -69,12 +69,12 @@ def test_the_oldest_go_until_the_rest_fits(tmp_path: Path, left: int) -> None:
     bench = make(tmp_path, {"same": b"s" * 5000})
     states = taken(bench, 8, 20_000)
     bench.workspace.upkeep.cleanup(None, Call())
-    size = own_bytes(bench.store)
+    size = unlinked_bytes(bench.store)
     most = size - (8 - left) * 20_000 + 5_000
     bench.keep(max_bytes=most)
     before = bench.workspace.snapshots.status().store_bytes
     removed, freed = bench.workspace.upkeep.cleanup(None, Call())
-    assert own_bytes(bench.store) <= most
+    assert unlinked_bytes(bench.store) <= most
     assert removed == 8 - left
     assert freed == before - bench.workspace.snapshots.status().store_bytes
     assert known(bench, states) == list(states)[-left:]
@@ -123,11 +123,11 @@ def test_any_size_is_kept_to_as_far_as_it_can_be(seed: int) -> None:
                 bench.write(items)
             states[bench.track()] = bench.read()
         newest = list(states)[-1]
-        size = own_bytes(bench.store)
+        size = unlinked_bytes(bench.store)
         most = chance.randrange(1, size)
         bench.keep(max_bytes=most)
         removed, _ = bench.workspace.upkeep.cleanup(None, Call())
-        left = own_bytes(bench.store)
+        left = unlinked_bytes(bench.store)
         assert bench.workspace.store.knows(newest)
         bench.keep(0)
         more, _ = bench.workspace.upkeep.cleanup(None, Call())

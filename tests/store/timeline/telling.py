@@ -91,14 +91,14 @@ class Telling:
         self.now += 1000
         return event
 
-    def suppose(self, what: EventPayload) -> None:
+    def simulate(self, what: EventPayload) -> None:
         """Asks everything as if something had happened; nothing of that stays."""
         event = self.event(what)
         supposed = Model([*self.model.events, event], dict(self.model.summaries))
         if isinstance(what, StepEnded):
             supposed.drop_summaries(what.step_id)
-        with self.store.timeline.supposing():
-            self.store.timeline.suppose(event)
+        with self.store.timeline.simulation():
+            self.store.timeline.simulate(event)
             supposed.check(self.store)
         self.check()
 

@@ -270,9 +270,9 @@ def test_an_event_that_is_half_in_the_database_is_not_kept_there(
 def test_supposed_events_are_in_no_file_after_an_error(telling: Telling, monkeypatch: pytest.MonkeyPatch) -> None:
     some_history(telling)
     timeline = telling.store.timeline
-    with timeline.supposing():
-        timeline.suppose(telling.event(SessionStarted("supposed", None, None)))
-        timeline._go_on_in_memory(sqlite3.OperationalError("disk I/O error"))
+    with timeline.simulation():
+        timeline.simulate(telling.event(SessionStarted("supposed", None, None)))
+        timeline._use_memory(sqlite3.OperationalError("disk I/O error"))
     connection = sqlite3.connect(telling.database)
     assert connection.execute("SELECT COUNT(*) FROM sessions WHERE session_id = 'supposed'").fetchone() == (0,)
     connection.close()
@@ -446,8 +446,8 @@ def test_a_database_that_fails_while_something_is_supposed_says_so_and_answers_a
         def close(self) -> None:
             connection.close()
 
-    with telling.store.timeline.supposing():
-        telling.store.timeline.suppose(telling.event(StepEnded("step", None, True, True)))
+    with telling.store.timeline.simulation():
+        telling.store.timeline.simulate(telling.event(StepEnded("step", None, True, True)))
         database = telling.store.timeline.database
         assert database is not None
         connection = database.connection
@@ -461,8 +461,8 @@ def test_a_database_that_fails_while_something_is_supposed_says_so_and_answers_a
 def test_events_are_supposed_within_a_block_alone(tmp_path: Path) -> None:
     telling = Telling(tmp_path / "store")
     with pytest.raises(ValueError, match="block"):
-        telling.store.timeline.suppose(telling.event(SessionStarted("one", None, None)))
-    with telling.store.timeline.supposing(), pytest.raises(ValueError, match="is unknown"):
-        telling.store.timeline.suppose(telling.event(StepEnded("none", None, True, True)))
+        telling.store.timeline.simulate(telling.event(SessionStarted("one", None, None)))
+    with telling.store.timeline.simulation(), pytest.raises(ValueError, match="is unknown"):
+        telling.store.timeline.simulate(telling.event(StepEnded("none", None, True, True)))
     telling.check()
     telling.store.close()

@@ -48,7 +48,7 @@ def history(telling: Telling, action: str, number: int) -> None:
             ending = is_open[number % len(is_open)]
             telling.end(ending, claims, changed=number % 2 == 0, spoken_for=number % 5 > 1)
         case "suppose" if is_open:
-            telling.suppose(StepEnded(is_open[number % len(is_open)], None, number % 2 == 0, number % 3 == 0))
+            telling.simulate(StepEnded(is_open[number % len(is_open)], None, number % 2 == 0, number % 3 == 0))
         case "leave" if is_open:
             telling.leave(is_open[number % len(is_open)])
         case "turn" if done:

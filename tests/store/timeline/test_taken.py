@@ -133,7 +133,7 @@ def test_snapshots_are_found_while_somebody_supposes_events(store: Store) -> Non
         batch.commit()
     store.record(snapshot, "track")
     found: list[object] = []
-    with store.timeline.supposing():
+    with store.timeline.simulation():
         other = threading.Thread(
             target=lambda: found.extend((store.last, store.knows(snapshot.tree), store.find(snapshot.tree))),
             daemon=True,

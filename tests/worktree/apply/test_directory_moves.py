@@ -78,10 +78,10 @@ def test_a_restore_renames_the_folder(bench: Bench) -> None:
     tree = bench.track()
     move(bench, "old", "somewhere/else/new")
     now = bench.track()
-    foretold = bench.restore(tree, dry_run=True)
+    expected_outcomes = bench.restore(tree, dry_run=True)
     done = as_a_whole(bench, lambda: bench.restore(tree))
     assert bench.read() == FOLDER
-    assert done.files == foretold.files
+    assert done.files == expected_outcomes.files
     assert outcomes(done) == {
         **{name: "restored" for name in FOLDER if name != "kept"},
         **{name: "deleted" for name in moved(FOLDER, "old", "somewhere/else/new") if name != "kept"},
@@ -312,8 +312,8 @@ def test_where_the_system_refuses_each_file_is_moved(bench: Bench, monkeypatch: 
         raise OSError(code, os.strerror(code))
 
     monkeypatch.setattr(directories, "rename_no_replace", refuse)
-    foretold = bench.restore(tree, dry_run=True)
-    assert bench.restore(tree).files == foretold.files
+    expected_outcomes = bench.restore(tree, dry_run=True)
+    assert bench.restore(tree).files == expected_outcomes.files
     assert bench.read() == FOLDER
 
 
@@ -478,9 +478,9 @@ def test_any_moves_and_edits_are_restored(tmp_path: Path, seed: int) -> None:
     _become(bench, second, ignored)
     now = bench.track()
     for wanted, items in ((tree, first), (now, second), (tree, first)):
-        foretold = bench.restore(wanted, dry_run=True)
+        expected_outcomes = bench.restore(wanted, dry_run=True)
         done = bench.restore(wanted)
-        assert done.files == foretold.files
+        assert done.files == expected_outcomes.files
         read = bench.read()
         logs = {os.path.basename(name): item for name, item in read.items() if name.endswith(".log")}
         assert logs == {os.path.basename(name): item for name, item in ignored.items()}

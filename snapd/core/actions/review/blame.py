@@ -21,10 +21,10 @@ from snapd.core.review.changes import (
     LineWriter,
     NameHistory,
     Texts,
-    came_from_elsewhere,
     lineage_of,
     list_files,
     touched,
+    was_moved_in,
 )
 from snapd.core.review.fold import FileFold, FileHistory
 from snapd.core.seams import CommittedFile, GitCommit, NotedCommit, NotedLines, NoteProblem, Notes
@@ -349,7 +349,7 @@ class Blame(_LineHistory):
             newer = timeline.touched_of(path, before, known.seq)
         else:
             known = None
-        if known is None or any(map(came_from_elsewhere, newer)):
+        if known is None or any(map(was_moved_in, newer)):
             line = lineage_of(timeline, path, before)
             known = None
         else:

@@ -14,7 +14,7 @@ from snapd.core.operations.runner import OperationOptions, Request, Runner
 from snapd.core.operations.writer import Writer
 from snapd.core.review.baseline import Baseline
 from snapd.core.review.changes import Attributor, FileChange, Texts, touched
-from snapd.core.review.choice import Choice, FileRevert, kept, reverted
+from snapd.core.review.choice import Choice, FileRevert, kept_text, reverted
 from snapd.core.review.fold import FileFold, FoldSummary, PendingFile, PendingTexts
 from snapd.core.review.pending import PendingFiles, listed, view
 from snapd.model.call import Call
@@ -315,7 +315,7 @@ class Review:
     def _kept(self, choice: Choice, file: FileFold | FoldSummary, call: Call) -> Entry | None:
         """Returns the new baseline of a file."""
         fold, shown_file = self._texts_of(file, call)
-        text = kept(choice, fold, shown_file, self._reading(call))
+        text = kept_text(choice, fold, shown_file, self._reading(call))
         if text is None or fold.now is None:
             return fold.now
         pending = fold.pending
@@ -374,7 +374,7 @@ class PendingFeed:
     def _hear(self, notice: NumberedNotice) -> None:
         running = self._running
         if running is not None and not isinstance(notice.event, ReviewNotice):
-            running.hear()
+            running.on_change()
 
     def _look(self, call: Call) -> bool:
         page = self._review.page(Choice(), call, limit=0)

@@ -196,7 +196,7 @@ class DirectoryOverlay:
         return path not in self._displaced and self._work_tree.is_directory(path)
 
 
-def wanted_by_tasks(tasks: Sequence[UndoTask]) -> Iterator[RelPath]:
+def files_after_tasks(tasks: Sequence[UndoTask]) -> Iterator[RelPath]:
     """Yields the files that exist once some tasks are done, in that order."""
     final: dict[RelPath, Entry | None] = {}
     for task in tasks:
@@ -237,7 +237,7 @@ class UndoPlanner:
         own = self._step_changes.own(unit)
         # it is unknown whether something ignored was at the paths of files that a step made
         is_known = isinstance(unit, Operation) and unit.operated.effects is not None
-        target = going_back(self._store, self._store.load(unit.from_), own.files if is_known else {})
+        target = snapshot_before(self._store, self._store.load(unit.from_), own.files if is_known else {})
         # an empty directory that another session may have made or removed stays as it is
         went = {path for path, delta in own.directories.items() if not delta.came and not delta.shared}
         came = {path for path, delta in own.directories.items() if delta.came and not delta.shared}
@@ -299,7 +299,7 @@ class UndoPlanner:
         assert unit is not None
         first = self._store.timeline.undone(undone.name)[0]
         files = deltas_of(turn.effects)
-        target = going_back(self._store, self._store.load(operation.before), files)
+        target = snapshot_before(self._store, self._store.load(operation.before), files)
         moved = self._moved(unit, self._step_changes.own(unit).files)
         task = UndoTask(
             unit=unit,
@@ -351,14 +351,14 @@ class UndoPlanner:
         for task in tasks:
             taken = self._take_back(overlay, task, prepared.seen, on_conflict, decisions, call)
             if taken.absent and on_conflict != "keep":
-                taken = self._where_absent(task, taken, call)
+                taken = self._locate_absent(task, taken, call)
             done.append(taken)
             targets.update((effect.path, task.target) for effect in taken.effects)
             pairs += task.renames.items()
             made, removed = directories.take_back(task, taken)
             turned.append(task.turned(taken, made, removed, directories.blocked, settled=on_conflict == "keep"))
         if on_conflict != "keep":
-            turned = _of_which_anything_was_done(tasks, turned, done)
+            turned = _drop_empty_reversals(tasks, turned, done)
         outcomes = {outcome.path: outcome for outcome in combined(overlay, done)}
         outcomes |= {path: FileOutcome(path, "conflict", "occupied") for path in directories.blocked}
         if on_conflict == "keep":
@@ -398,7 +398,7 @@ class UndoPlanner:
                 if _is_conflict(outcome):
                     yield task, outcome, overlay.get(outcome.path)
 
-    def _where_absent(self, task: UndoTask, taken: StepReversal, call: Call) -> StepReversal:
+    def _locate_absent(self, task: UndoTask, taken: StepReversal, call: Call) -> StepReversal:
         """Reports where a step's missing changes are: those on another branch or stashed stay in force."""
         places: dict[RelPath, tuple[str, bytes | None]] = {}
         left = {path: task.files[path][-1].new for path in taken.absent}
@@ -462,7 +462,7 @@ def _is_conflict(outcome: FileOutcome | None) -> bool:
     return outcome is not None and outcome.outcome == "conflict"
 
 
-def _of_which_anything_was_done(
+def _drop_empty_reversals(
     tasks: Sequence[UndoTask], turned: Sequence[Reversal], done: Sequence[StepReversal]
 ) -> list[Reversal]:
     """Drops the records of units of which nothing is undone or redone: these stay as they are."""
@@ -481,6 +481,6 @@ def _of_which_anything_was_done(
     return [turn for turn in turned if turn.name in did | idle]
 
 
-def going_back(store: Store, snapshot: Snapshot, files: Mapping[RelPath, Sequence[Delta]]) -> Target:
+def snapshot_before(store: Store, snapshot: Snapshot, files: Mapping[RelPath, Sequence[Delta]]) -> Target:
     """The snapshot that files go back to. Where one was made, nothing was there before, not even an ignored file."""
     return Target(store, snapshot, frozenset(path for path, chain in files.items() if chain[0].old is None))

@@ -11,7 +11,7 @@ import attrs
 from snapd.core.actions.sessions import OTHER_NOTICES, WITH_OTHERS, Sessions
 from snapd.core.actions.step_changes import IN_FORCE, StepChanges
 from snapd.core.actions.undo.contested import ContestedFiles
-from snapd.core.actions.undo.planner import UndoPlanner, UndoTask, wanted_by_tasks
+from snapd.core.actions.undo.planner import UndoPlanner, UndoTask, files_after_tasks
 from snapd.core.answers import UndoResult
 from snapd.core.attribution import Delta
 from snapd.core.compare.edits import Hunk, hunks, without
@@ -90,10 +90,10 @@ class UndoSteps:
             return self._carry_out("undo", session_id, tasks, options, call, root=wanted.step_id)
 
         with self._writer.turn(call):
-            self._writer.see_recent_edits(call)
+            self._writer.check_recent_edits(call)
             if wanted.session_id is not None:
                 self._sessions.known(wanted.session_id)
-            return self._as_expected(undo, options)
+            return self._run_expected(undo, options)
 
     def redo(self, session_id: SessionId | None, count: int, options: OperationOptions, call: Call) -> UndoResult:
         """Redoes up to `count` steps, the last undone first. Raises `NothingToRedo` if no such step is left.
@@ -117,7 +117,7 @@ class UndoSteps:
         Raises `UnknownStep` if no step of the session belongs to that message or part.
         """
         with self._writer.turn(call):
-            self._writer.see_recent_edits(call)
+            self._writer.check_recent_edits(call)
             self._sessions.known(session_id)
             first = next(
                 (
@@ -133,12 +133,12 @@ class UndoSteps:
                 )
 
             def revert(options: OperationOptions) -> UndoResult:
-                tasks = self._since(session_id, lambda step: step.begun.index >= first, options, call)
+                tasks = self._tasks_since(session_id, lambda step: step.begun.index >= first, options, call)
                 return self._carry_out(
                     "revert", session_id, tasks, options, call, message_id=message_id, part_id=part_id
                 )
 
-            return self._as_expected(revert, options).outcome
+            return self._run_expected(revert, options).outcome
 
     def unrevert(self, session_id: SessionId, options: OperationOptions, call: Call) -> Outcome:
         """Redoes what `revert` undid, unless that was done already.
@@ -153,14 +153,14 @@ class UndoSteps:
             tasks = self._planner.to_redo(session_id, reverted, len(reverted), call)
             return self._carry_out("unrevert", session_id, tasks, options, call).outcome
 
-    def _as_expected(
+    def _run_expected(
         self, carry_out: Callable[[OperationOptions], UndoResult], options: OperationOptions
     ) -> UndoResult:
         """Carries out what may have to end steps first; since ending is an event, the plan is compared before."""
         if options.expect is not None and self._store.timeline.open_steps():
-            foretold = carry_out(attrs.evolve(options, dry_run=True, expect=""))
-            if foretold.outcome.plan != options.expect:
-                return foretold
+            expected_outcomes = carry_out(attrs.evolve(options, dry_run=True, expect=""))
+            if expected_outcomes.outcome.plan != options.expect:
+                return expected_outcomes
         return carry_out(options)
 
     # -- resolving
@@ -169,11 +169,11 @@ class UndoSteps:
         """Returns what there is to undo, the last first; raises as `undo`."""
         session_id = wanted.session_id
         if wanted.step_id is not None:
-            return self._named(session_id, wanted.step_id, options, call)
+            return self._step_tasks(session_id, wanted.step_id, options, call)
         if wanted.message_id is not None:
-            return self._of_message(session_id, wanted.message_id, options, call)
+            return self._message_tasks(session_id, wanted.message_id, options, call)
         if wanted.after is not None:
-            return self._after(session_id, wanted.after, options, call)
+            return self._tasks_after(session_id, wanted.after, options, call)
         tasks = self._last(session_id, wanted.count, options, call)
         if not tasks:
             raise NothingToUndo("there is nothing to undo", **_named_by(session_id))
@@ -184,7 +184,7 @@ class UndoSteps:
 
         Ends the steps among them whose client is gone.
         """
-        unattended = {step.step_id for step in self._sessions.unattended(session_id)}
+        unattended_steps = {step.step_id for step in self._sessions.unattended_steps(session_id)}
         units: Iterable[UndoUnit | None] = (
             map(self._store.timeline.unit, self._store.timeline.in_force())
             if session_id is None
@@ -193,7 +193,9 @@ class UndoSteps:
         meant = (
             unit
             for unit in units
-            if unit is not None and (unit.state in IN_FORCE or unit.name in unattended) and self._is_change(unit, call)
+            if unit is not None
+            and (unit.state in IN_FORCE or unit.name in unattended_steps)
+            and self._is_change(unit, call)
         )
         # summarize all steps of the session: when one ends, the stored summaries show which others changed
         last = list(meant)[:count] if session_id is not None else list(islice(meant, count))
@@ -206,7 +208,7 @@ class UndoSteps:
             return not self._step_changes.summary(unit, call).is_empty
         return self._planner.whole(unit).is_change
 
-    def _named(
+    def _step_tasks(
         self, session_id: SessionId | None, step_id: StepId, options: OperationOptions, call: Call
     ) -> list[UndoTask]:
         """Returns what there is to undo of one step and its parts."""
@@ -218,7 +220,7 @@ class UndoSteps:
             raise NothingToUndo(f"step {step_id!r} is already undone", hint=_REDO, stepId=step_id)
         return tasks
 
-    def _of_message(
+    def _message_tasks(
         self, session_id: SessionId | None, message_id: str, options: OperationOptions, call: Call
     ) -> list[UndoTask]:
         """Returns what there is to undo of the steps of a message, and of their parts."""
@@ -238,13 +240,13 @@ class UndoSteps:
             raise NothingToUndo(f"message {message_id!r} {said}", hint=_REDO if undone else None, messageId=message_id)
         return tasks
 
-    def _after(
+    def _tasks_after(
         self, session_id: SessionId | None, step_id: StepId, options: OperationOptions, call: Call
     ) -> list[UndoTask]:
         """Returns what there is to undo of the steps of a session after one of them."""
         step = self._step(session_id, step_id)
         stay = {part.step_id for part in self._step_changes.with_parts(step)}
-        tasks = self._since(
+        tasks = self._tasks_since(
             step.session_id,
             lambda other: other.begun.index > step.begun.index and other.step_id not in stay,
             options,
@@ -256,12 +258,12 @@ class UndoSteps:
             )
         return tasks
 
-    def _since(
+    def _tasks_since(
         self, session_id: SessionId, chosen: Callable[[Step], bool], options: OperationOptions, call: Call
     ) -> list[UndoTask]:
         """Returns what there is to undo of some steps of a session; ends open ones."""
         opened = [step for step in reversed(self._store.timeline.open_steps()) if step.session_id == session_id]
-        with self._ended([step for step in opened if chosen(step)], options, call):
+        with self._end_open([step for step in opened if chosen(step)], options, call):
             steps = reversed(self._store.timeline.steps(session_id))
             changing = [step for step in steps if step.state in IN_FORCE and self._is_change(step, call)]
             return [self._planner.to_undo(step, call) for step in changing if chosen(step)]
@@ -278,7 +280,7 @@ class UndoSteps:
     def _ending(self, units: Sequence[UndoUnit], options: OperationOptions, call: Call) -> list[UndoTask]:
         """Makes the tasks of some units, given the last first, once the open ones have ended."""
         opened = [unit for unit in units if isinstance(unit, Step) and unit.state == "open"]
-        with self._ended(opened, options, call):
+        with self._end_open(opened, options, call):
             again = (self._store.timeline.unit(unit.name) for unit in units)
             return [self._planner.to_undo(unit, call) for unit in again if unit is not None]
 
@@ -287,12 +289,12 @@ class UndoSteps:
         return self._sessions.known_step(step_id) if session_id is None else self._sessions.step_of(session_id, step_id)
 
     @contextmanager
-    def _ended(self, steps: Sequence[Step], options: OperationOptions, call: Call) -> Iterator[None]:
+    def _end_open(self, steps: Sequence[Step], options: OperationOptions, call: Call) -> Iterator[None]:
         """Ends open steps, the first one first; for a dry run, only makes them appear ended within the block."""
         if not steps:
             yield
         elif options.dry_run:
-            with self._sessions.supposing_ended(steps, call):
+            with self._sessions.simulate_ended(steps, call):
                 yield
         else:
             for step in steps:
@@ -322,7 +324,7 @@ class UndoSteps:
         not change the file, there are no such hunks, or its change cannot be separated from those of others.
         """
         with self._writer.turn(call):
-            self._writer.see_recent_edits(call)
+            self._writer.check_recent_edits(call)
             step = self._sessions.known_step(step_id)
             change = self._change(step, path, call)
             sides = None if change.is_mixed else self._sides(change)
@@ -361,7 +363,7 @@ class UndoSteps:
             self._writer.capture_now(call)
             opened = [part for part in self._step_changes.with_parts(step) if part.state == "open"]
             # an open step continues; its changes so far are what it would own if it ended now
-            with self._sessions.supposing_ended(reversed(opened), call):
+            with self._sessions.simulate_ended(reversed(opened), call):
                 parts = self._step_changes.with_parts(self._sessions.known_step(step_id))
                 whole = [self._planner.whole(part) for part in parts]
                 tasks = [self._planner.to_undo(part, call) for part in reversed(parts)]
@@ -437,7 +439,7 @@ class UndoSteps:
             kind=kind,
             options=options,
             seen=writer.capture_now(call),
-            writes=wanted_by_tasks(tasks),
+            writes=files_after_tasks(tasks),
             patch=patch,
             session_id=session_id,
             root=root,
