@@ -29,7 +29,7 @@ class Dialect:
         name: of the agent.
         events: what the events mean, by their names; others are passed over.
         told: how the answer to an event tells the agent something: `claude`, `plain` or nothing; see `answers.py`.
-        hears: the events whose answer the agent reads.
+        reads_answer: the events whose answer the agent reads.
         one_at_a_time: whether the agent waits for the end of a call that writes before it begins the next.
         tools: the tools of events that do not name one.
         tasks_are_subagents: whether the call that starts a subagent stands for it, because no event does.
