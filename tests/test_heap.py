@@ -130,7 +130,7 @@ def test_elsewhere_there_is_nothing_to_call(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_large_look_gives_back_and_a_step_does_not(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scan, "SAVE_FROM", 30)
     given: list[int] = []
-    monkeypatch.setattr(scan, "give_back", lambda: given.append(1))
+    monkeypatch.setattr(scan, "release_pages", lambda: given.append(1))
     bench.write({f"{name}.txt": b"%d" % name for name in range(40)})
     bench.open()
     bench.track()

@@ -372,7 +372,7 @@ def test_who_reads_while_all_is_erased_brings_nothing_back(tmp_path: Path, monke
         return real(path)
 
     with monkeypatch.context() as patch:
-        patch.setattr(store_module, "erase_noted", beside)
+        patch.setattr(store_module, "finish_erasing_if_noted", beside)
         bench.workspace.upkeep.purge_all(False, Call())
     assert bench.workspace.sessions.all(Call()).views == ()
     with pytest.raises(SnapdError):

@@ -32,7 +32,7 @@ def test_many_short_files_are_kept() -> None:
     files = RememberedFiles()
     for number in range(10):
         files.put(b"f%d" % number, fold(number, 10))
-    files.rest(NO_TEXTS)
+    files.compact(NO_TEXTS)
     assert len(kept(files)) == 10
 
 
@@ -40,7 +40,7 @@ def test_of_longer_ones_those_that_changed_last_are_kept() -> None:
     files = RememberedFiles()
     for number in range(10):
         files.put(b"f%d" % number, fold(number, 25))
-    files.rest(NO_TEXTS)
+    files.compact(NO_TEXTS)
     assert kept(files) == [b"f6", b"f7", b"f8", b"f9"]
 
 
@@ -48,7 +48,7 @@ def test_a_few_are_kept_however_long() -> None:
     files = RememberedFiles()
     for number in range(5):
         files.put(b"f%d" % number, fold(number, 1000))
-    files.rest(NO_TEXTS)
+    files.compact(NO_TEXTS)
     assert kept(files) == [b"f2", b"f3", b"f4"]
 
 
@@ -60,8 +60,8 @@ def test_what_changes_again_counts_once_and_what_goes_counts_no_more() -> None:
     files.put(b"gone", fold(9, 1000))
     files.put(b"gone", None)
     files.put(b"f4", fold(4, 20))
-    files.rest(NO_TEXTS)
+    files.compact(NO_TEXTS)
     assert len(kept(files)) == 5
     files.put(b"f5", fold(5, 1))
-    files.rest(NO_TEXTS)
+    files.compact(NO_TEXTS)
     assert kept(files) == [b"f1", b"f2", b"f3", b"f4", b"f5"]

@@ -244,7 +244,7 @@ def test_a_close_ends_the_one_behind_it(
 
 def test_large_work_gives_memory_back_and_steps_do_not(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     given = []
-    monkeypatch.setattr(scheduler, "give_back", lambda: given.append(1))
+    monkeypatch.setattr(scheduler, "release_pages", lambda: given.append(1))
     steps.take({"a": b"nothing is due\n"})
     assert given == []
     monkeypatch.setattr(scheduler, "LOOSE_LIMIT", 1)
