@@ -99,12 +99,7 @@ class Report:
 
 @attrs.frozen
 class EndStep:
-    """Ends a step.
-
-    Attributes:
-        claims: see `StepEnding`.
-        is_left: whether the agent did not report its end.
-    """
+    """Ends a step. `claims` are as in `StepEnding`; with `is_left`, the agent did not report the end."""
 
     step: Step
     claims: tuple[RelPath, ...] | None = None
@@ -115,7 +110,7 @@ class EndStep:
 
 @attrs.frozen
 class BeginStep:
-    """Begins a step; with `existing`, it has begun already."""
+    """Begins a step; `existing` is the step if it has begun already."""
 
     new: NewStep
     existing: Step | None = None
@@ -254,7 +249,6 @@ def _begin(
 
 
 def _abandon(step: Step) -> EndStep:
-    """Ends a step whose end was not reported."""
     # an edit names its files when it ends; it did not, so it was denied or interrupted
     return EndStep(step, () if is_edit(step.begun.tool) else None, is_left=True)
 
@@ -273,7 +267,7 @@ def _parent(report: Report, own: list[Step], open_steps: Iterable[Step]) -> Step
 
 
 def _only_subagent(session: SessionId, steps: Iterable[Step]) -> Step | None:
-    """Returns the step of the subagent that is at work for a session, if there is exactly one."""
+    """Returns the step of the only subagent that is at work for a session; None if there are several."""
     theirs = [each for each in steps if each.session_id == session and _is(each, _SUBAGENT)]
     return theirs[0] if len(theirs) == 1 else None
 
@@ -301,12 +295,7 @@ def _is_turn(step: Step) -> bool:
 
 @attrs.frozen
 class Reported:
-    """The result of a report.
-
-    Attributes:
-        step: the step that began or ended; None if none did.
-        news: what to report to the agent; None if it does not read that, or if its session is unknown.
-    """
+    """The step that began or ended, if any; and news for the agent, None if it reads none or its session is unknown."""
 
     step: Step | None
     news: News | None
@@ -326,8 +315,8 @@ class AgentReports:
         """Records an event with all its consequences, with a single capture of the work tree.
 
         A session that is unknown or has ended is started if something begins in it. Raises `UnknownStep` if the
-        report's parent does not exist. After `WorkspaceGone`, `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled`,
-        not all of it was recorded; reporting it again records the rest.
+        report's parent does not exist. After another error, part of it may be recorded; reporting it again records the
+        rest.
         """
         recording = _Recording(report, self._writer, self._store, self._sessions, call)
         look: NewsLook | None = None
@@ -367,12 +356,7 @@ class AgentReports:
 
 @attrs.define(eq=False)
 class _Recording:
-    """Carries out the actions of one report; its creator holds the write lock.
-
-    Attributes:
-        step: the step that began last, or ended.
-        ended: the steps that ended.
-    """
+    """Carries out the actions of one report; the caller holds the write lock. `step` began or ended last."""
 
     _report: Report
     _writer: Writer
@@ -390,7 +374,7 @@ class _Recording:
         return self._snapshot
 
     def carry_out(self, action: EndStep | BeginStep | EndSession) -> None:
-        """Records the consequences of one action; raises as `AgentReports.take`."""
+        """Records the consequences of one action."""
         if isinstance(action, EndSession):
             self._sessions.record_end(self._report.session_id, self._call)
         elif isinstance(action, BeginStep):
