@@ -1,1 +1,1 @@
-"""Other machines, reached by git: addresses, the git program, and what it says when that fails."""
+"""Reaches other machines through git: addresses, the git program, and its errors."""

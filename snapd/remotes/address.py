@@ -1,8 +1,8 @@
 """Addresses of git repositories, as people write them.
 
-An address may come from somebody else, such as from the configuration of a project that was downloaded. So only what
-git takes for a path, or for a protocol that runs no program of the address's choosing, is passed on to it (git has
-`ext::`, which runs any command, and takes words with a dash for options).
+An address may be untrusted, such as one in the configuration of a downloaded project. So git only gets paths and
+protocols that cannot run a program of the address's choosing (git's `ext::` runs any command, and words with a dash are
+options).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PROTOCOLS = ("file", "git", "http", "https", "ssh")
-"""What git may speak."""
+"""The protocols that git may use."""
 
 _URL = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*)://(?:([^/@]*)@)?([^/]*)(/.*)?", re.DOTALL)
 _SCP = re.compile(r"(?:[^/@:]+@)?[^-/@:][^/@:]*:(?!:).+", re.DOTALL)
@@ -26,14 +26,10 @@ _HINT = "give a URL (https, ssh, git, file), 'host:path', an absolute path, or t
 
 
 def resolve(remote: str, named: Mapping[str, str]) -> str:
-    """The address that a client means.
+    """Returns the address for a URL, an scp address, an absolute path, or the name of a remote.
 
-    Args:
-        remote: a URL, an address as of scp, an absolute path, or the name of a remote of the project's git.
-        named: the addresses of these remotes, by name.
-
-    Raises:
-        InvalidParams: git cannot or must not use it; `data["field"]` is `remote`.
+    `named` has the addresses of the project's remotes. Raises `InvalidParams` (`data["field"]` is `remote`) if git
+    cannot or must not use it.
     """
     if remote in named:
         return _checked(named[remote], f"the address of the remote {remote!r}")
@@ -48,17 +44,17 @@ def resolve(remote: str, named: Mapping[str, str]) -> str:
 
 
 def is_address(remote: str) -> bool:
-    """Whether this is an address, rather than a name."""
+    """Returns whether this is an address rather than a name."""
     return os.path.isabs(remote) or _URL.fullmatch(remote) is not None or _SCP.fullmatch(remote) is not None
 
 
 def is_relative(address: str) -> bool:
-    """Whether git takes this for a path that is not absolute: one without a host, which ends in a colon, before it."""
+    """Returns whether git takes this for a relative path: one without a host, which would end in a colon."""
     return not os.path.isabs(address) and ":" not in address.partition("/")[0]
 
 
 def without_secret(address: str) -> str:
-    """An address without the password in it, to be shown."""
+    """Removes the password from an address, for display."""
     found = _URL.fullmatch(address)
     if found is None or not found[2] or ":" not in found[2]:
         return address

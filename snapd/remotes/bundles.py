@@ -1,7 +1,7 @@
 """Bundles: references with their objects in one file, in git's own format (gitformat-bundle(5)).
 
-`git fetch` would read them, too. But many versions of it do not compare what comes out of a bundle with the formats of
-git's objects, as they do with what comes from a repository; so `git index-pack` is asked for that.
+`git fetch` reads them, too, but in many versions without checking their objects, as it does for a repository; so this
+uses `git index-pack`.
 """
 
 from __future__ import annotations
@@ -34,36 +34,27 @@ _HINT = "ask whoever made it for a new copy"
 
 @attrs.frozen
 class Header:
-    """What a bundle says of itself.
+    """The header of a bundle.
 
-    Attributes:
-        prerequisites: the commits whose files the bundle leaves out; whoever reads it must have them.
-        heads: its references, by name.
+    `prerequisites` are commits whose contents the bundle omits: the reader must have them. `heads` are its references,
+    by name.
     """
 
     prerequisites: Sequence[ObjectId]
     heads: Mapping[str, ObjectId]
 
     def encode(self) -> bytes:
-        """The beginning of the file; a pack follows."""
+        """Returns the beginning of the file; a pack follows."""
         needed = "".join(f"-{oid.hex()} \n" for oid in self.prerequisites)
         named = "".join(f"{head.hex()} {name}\n" for name, head in self.heads.items())
         return _SIGNATURES[0] + f"{needed}{named}\n".encode()
 
 
 def read_header(file: BinaryIO, shown: str) -> Header:
-    """Reads the header of a bundle, and leaves the descriptor of the file where its pack begins.
+    """Reads the header of a bundle and stops where its pack begins; `shown` is the path for errors.
 
-    Args:
-        file: the bundle, at its beginning.
-        shown: its path, for errors.
-
-    Returns:
-        The header, without those references whose names snapd never gives.
-
-    Raises:
-        Untrusted: it is no bundle, or one that needs what snapd does not have.
-        OSError: it could not be read.
+    Ignores references with names that snapd never uses. Raises `Untrusted` if this is no bundle, or requires what snapd
+    does not support, and `OSError`.
     """
     if file.readline(_LONGEST_LINE) not in _SIGNATURES:
         raise _refused(shown, "it is not a git bundle")
@@ -91,19 +82,11 @@ def read_header(file: BinaryIO, shown: str) -> Header:
 
 
 def unpack(git: GitProgram, git_dir: str, file: BinaryIO, shown: str, most: int, call: Call) -> None:
-    """Takes the objects of a bundle into a repository.
+    """Adds the objects of a bundle, whose header was read from `file`, to a repository.
 
-    Args:
-        git: the program.
-        git_dir: the repository; it has, or borrows, what the bundle leaves out.
-        file: the bundle, of which the header was read.
-        shown: its path, for errors.
-        most: how long the rest of the file may be, bytes.
-        call: the request.
-
-    Raises:
-        Untrusted: an object is damaged, or none of git's, or missing; or it is too long.
-        StorageFull, IoError, Cancelled: nothing is kept of it but temporary files of the repository.
+    The repository must have or borrow what the bundle omits. Raises `Untrusted` if an object is malformed or missing,
+    or if the rest of the file is over `most` bytes, and `StorageFull`, `IoError` or `Cancelled`; then only temporary
+    files are left.
     """
     words = ["index-pack", "--stdin", "--fix-thin", "--strict", f"--max-input-size={most}"]
     done = git.run(git_dir, words, call, source=file)

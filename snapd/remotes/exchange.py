@@ -1,4 +1,4 @@
-"""Pushes and fetches references, by the git program; what it says when it could not are errors of the contract."""
+"""Pushes and fetches references through the git program, and turns git's messages into snapd's errors."""
 
 from __future__ import annotations
 
@@ -72,18 +72,13 @@ _QUIET = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenanc
 _REJECTED = re.compile(r"!\t[^\t]*\t\[([^\]]*)\](?: \((.*)\))?")
 _STALE = "stale info"
 _MOVED = re.compile(r"cannot lock ref .*(but expected|reference already exists|unable to resolve reference)")
-"""What the remote's own git says where a reference was moved after it was looked at."""
+"""What git at the remote prints if a reference changed after it was read."""
 
 
 def failed(address: str, done: Finished) -> RemoteFailed:
-    """The error of a git command that failed.
-
-    Args:
-        address: with whom it spoke.
-        done: what it said.
-    """
+    """Returns the error for a failed git command."""
     said = done.said.lower()
-    # git has many words for a line that broke in the middle of something, and often none
+    # git has many messages for a broken connection, and often none
     reason: Reason = next(
         (reason for reason, pattern in _REASONS if re.search(pattern, said, re.MULTILINE)), "interrupted"
     )
@@ -91,32 +86,26 @@ def failed(address: str, done: Finished) -> RemoteFailed:
 
 
 def is_local_disk_full(done: Finished) -> bool:
-    """Whether a fetch failed because this machine has no space left."""
+    """Returns whether a fetch failed because this machine has no space left."""
     return _FULL.search(done.said) is not None
 
 
 def remote_problem(done: Finished) -> str:
-    """What git found wrong with what a remote sent: forged, damaged, or more than it may use; or nothing."""
+    """Returns what git reports as malformed, damaged or over a limit in what a remote sent; empty if nothing."""
     found = _UNSOUND.search(done.said)
     return "" if found is None else _CONTROL.sub(" ", found[1])
 
 
 def remote_message(done: Finished) -> str:
-    """The first line that the remote itself had to say, such as why a hook of it refused something; or nothing."""
+    """Returns the first line of the remote's own output, such as a hook's reason for a refusal; may be empty."""
     lines = [line.removeprefix("remote:").strip() for line in done.said.splitlines() if line.startswith("remote:")]
     return next(filter(None, lines), "")
 
 
 def error(address: str, reason: Reason, said: str) -> RemoteFailed:
-    """The error of a remote.
-
-    Args:
-        address: the remote.
-        reason: why it failed.
-        said: what git, or the remote, said about it.
-    """
+    """Returns the error of a remote; `said` is what git or the remote printed."""
     shown = without_secret(address)
-    # a remote may say anything, such as what moves the cursor of a terminal
+    # a remote may send any bytes, such as terminal escapes
     said = _CONTROL.sub(" ", said.replace(address, shown)).strip()
     return RemoteFailed(f"{shown}: {said}", hint=_HINTS[reason], remote=shown, reason=reason)
 
@@ -129,15 +118,9 @@ def _first_line(done: Finished) -> str:
 
 
 class Exchange:
-    """Speaks with the git repository at an address.
+    """Exchanges references with the git repository at an address, as `address.resolve` returns it.
 
-    Args:
-        git: the program.
-        bounds: the most that it may use where the other side sends.
-        address: the repository, as `address.resolve` gives it.
-
-    Attributes:
-        address: as given.
+    `bounds` limits git where the remote sends data.
     """
 
     def __init__(self, git: GitProgram, address: str, bounds: Bounds | None = None) -> None:
@@ -150,27 +133,20 @@ class Exchange:
     ) -> None:
         """Pushes references: all or none.
 
-        Args:
-            git_dir: the repository that has them.
-            heads: their new targets, by name; the remote gets them under the same names, and loses those without one.
-            seen: what the remote has of these, by name. A reference that somebody moved since is not pushed.
-            call: the request.
-
-        Raises:
-            RemoteChanged: somebody moved one of them meanwhile; nothing was pushed.
-            RemoteFailed: nothing was pushed.
-            Cancelled: the request was cancelled; all was pushed, or nothing.
+        `heads` has their new targets by name; the remote deletes those with None. `seen` is what the remote has of
+        them: the push fails if one has changed. Raises `RemoteChanged` if one has changed, `RemoteFailed`, and
+        `Cancelled`, after which either all or none was pushed.
         """
         if not heads:
-            # without a name, git would push what it is configured to
+            # without a reference, git would push what it is configured to
             return
         leases = [f"--force-with-lease={name}:{_hex(seen.get(name))}" for name in heads]
-        # without a plus, which would have git push in spite of a lease
+        # no plus: it would override the lease
         refs = [f"{_hex(head)}:{name}" for name, head in heads.items()]
         self._push(git_dir, [*leases, "--", self.address, *refs], call)
 
     def delete(self, git_dir: str, seen: Mapping[str, ObjectId], call: Call) -> None:
-        """Deletes references, if nobody moved them since they were seen; raises as `push`."""
+        """Deletes references unless they changed since they were seen; raises as `push`."""
         leases = [f"--force-with-lease={name}:{head.hex()}" for name, head in seen.items()]
         self._push(git_dir, [*leases, "--", self.address, *(f":{name}" for name in seen)], call)
 
@@ -191,37 +167,32 @@ class Exchange:
         raise failed(self.address, done)
 
     def list(self, git_dir: str, names: Sequence[str], call: Call) -> dict[str, ObjectId]:
-        """Which references with these names there are, with their targets; raises `RemoteFailed`, `Cancelled`."""
+        """Returns those of these references that exist, with their targets; raises `RemoteFailed`, `Cancelled`."""
         found = self._listed(git_dir, ["--refs", "--", self.address, *names], call)
-        # git also gives those whose names end like this
+        # git also lists references that only end in one of the names
         return {name: found[name] for name in names if name in found}
 
     def list_below(self, git_dir: str, prefix: str, call: Call) -> dict[str, ObjectId]:
-        """The references whose names begin like this, with their targets; raises `RemoteFailed`, `Cancelled`."""
+        """Returns the references with a prefix, with their targets; raises `RemoteFailed`, `Cancelled`."""
         return self._listed(git_dir, ["--refs", "--", self.address, f"{prefix}*"], call)
 
     def branches(self, git_dir: str, call: Call) -> frozenset[ObjectId]:
-        """What its branches and tags point to; raises `RemoteFailed`, `Cancelled`."""
+        """Returns what its branches and tags point to; raises `RemoteFailed`, `Cancelled`."""
         return frozenset(self._listed(git_dir, ["--heads", "--tags", "--", self.address], call).values())
 
     def fetch_tips(self, git_dir: str, prefixes: Sequence[str], call: Call) -> None:
-        """Fetches the newest commits of references, and of what they reach as little as the remote lets it.
+        """Fetches the newest commits below some prefixes, which end in a slash, with as few other objects as possible.
 
-        Args:
-            git_dir: a repository that is removed afterwards: most of what these commits name is not there.
-            prefixes: what the names of the references begin with, up to a slash.
-            call: the request.
-
-        Raises:
-            RemoteFailed, Cancelled: they were not fetched.
+        Use a temporary repository: most of what these commits name is missing from it. Raises `RemoteFailed`,
+        `Cancelled`.
         """
-        # git takes no path for the name of a remote that has the rest
+        # git does not accept a path as a remote that has the missing objects
         address = f"file://{quote(self.address)}" if os.path.isabs(self.address) else self.address
-        # patterns: git compares each of many names with each reference
+        # patterns, because git compares each name with each reference
         refs = [f"+{prefix}*:{prefix}*" for prefix in prefixes]
         words = ["fetch", *_QUIET, "--depth=1", "--filter=tree:0", "--", address, *refs]
         done = self._git.run(git_dir, words, call)
-        # with a depth, git says no more than this where there is no such reference
+        # with a depth, git fails without a message if no reference matches
         is_empty = done.code == 1 and not done.said
         if done.code and not is_empty:
             raise failed(self.address, done)
@@ -238,19 +209,13 @@ class Exchange:
         return {name.decode("utf-8", "replace"): bytes.fromhex(oid.decode()) for oid, _, name in lines}
 
     def fetch(self, git_dir: str, names: Sequence[str], call: Call) -> None:
-        """Fetches references, with everything that they reach and neither the repository nor those that it borrows has.
+        """Fetches references with everything they reach that the repository lacks and does not borrow.
 
-        Args:
-            git_dir: gets them, under the same names, and loses those of them that the remote does not have.
-            names: the references, or what their names begin with; what the remote does not have is passed over.
-            call: the request.
-
-        Raises:
-            Untrusted: what the remote sends is no sound git data, or over the bounds.
-            RemoteFailed, StorageFull: nothing was fetched.
-            Cancelled: the request was cancelled.
+        `names` are references or prefixes. The repository gets them under the same names, and deletes those that the
+        remote lacks. Raises `Untrusted` if the remote sends malformed data or more than the bounds, and `RemoteFailed`,
+        `StorageFull` or `Cancelled`; then nothing was fetched.
         """
-        # with a star, git asks for what there is; a reference that is not there would be an error
+        # with a star, a missing reference is not an error
         refs = [f"+{name}*:{name}*" for name in names]
         words = ["fetch", *_QUIET, "--prune", "--", self.address, *refs]
         done = self._git.run(git_dir, words, call, bounds=self._bounds)

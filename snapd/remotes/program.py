@@ -1,7 +1,7 @@
-"""Runs the git program where it speaks to other machines.
+"""Runs the git program to contact other machines.
 
-It gets a configuration of snapd's own: that of the user, of the system and of the project may name programs to run for
-all kinds of reasons. Only what is needed to be let in is the user's: credential helpers, and how to run ssh.
+Git gets a configuration of snapd's own, because that of the user, the system and the project may name programs to run.
+Only what it needs to authenticate is the user's: credential helpers, and how to run ssh.
 """
 
 from __future__ import annotations
@@ -53,21 +53,16 @@ _KIB = 1024
 
 
 def _feed(file: IO[bytes], data: bytes) -> None:
-    """Gives a process its input, and closes the pipe."""
-    # without a reader, it has ended without the rest, and says why
+    """Writes the input of a process and closes the pipe."""
+    # the process may have ended early; its output has the reason
     with suppress(BrokenPipeError), file:
         file.write(data)
 
 
 class Drain(threading.Thread):
-    """Reads what a process puts out, to its end, and keeps the beginning.
+    """Reads a pipe to its end, keeps the first `most` bytes (None for all), and closes it.
 
-    Args:
-        file: the pipe, which is closed at its end.
-        most: the bytes that are kept; None for all.
-
-    Attributes:
-        is_over: whether there was more.
+    `is_over` says whether there was more.
     """
 
     def __init__(self, file: IO[bytes], most: int | None) -> None:
@@ -79,13 +74,13 @@ class Drain(threading.Thread):
 
     @property
     def kept(self) -> bytes:
-        """What was read and kept."""
+        """The first bytes that were read."""
         return bytes(self._kept)
 
     def run(self) -> None:
-        """Works until the other end is closed."""
+        """Reads until the other end is closed."""
         with self._file:
-            # what is there, without waiting until there is more
+            # returns what is available without waiting for more
             while data := self._file.read1(_CHUNK):  # type: ignore[attr-defined]
                 self._kept += data
                 if self._most is not None and len(self._kept) > self._most:
@@ -95,13 +90,10 @@ class Drain(threading.Thread):
 
 @attrs.frozen
 class Finished:
-    """What a git command left behind.
+    """The result of a process.
 
-    Attributes:
-        code: its exit code.
-        out: its standard output; nothing if that went into a file.
-        said: the beginning of its standard error, as text.
-        is_cut: whether it was ended because its output was over the bounds.
+    `out` is its standard output, empty if that went to a file. `said` is the beginning of its standard error. `is_cut`
+    says whether it was killed because its output was over the bounds.
     """
 
     code: int
@@ -112,14 +104,10 @@ class Finished:
 
 @attrs.frozen
 class Bounds:
-    """The most that a command may use where it speaks to somebody who may send anything, for as long as they want.
+    """Limits for a command that receives data from another machine.
 
-    Attributes:
-        output_bytes: its standard output.
-        file_bytes: one file that it writes, such as a pack.
-        object_bytes: one object in memory.
-        memory_bytes: the memory of one process.
-        seconds: the processor time of one process.
+    `file_bytes` limits each file that it writes, such as a pack, and `object_bytes` one object in memory;
+    `memory_bytes` and `seconds` (processor time) apply to each process.
     """
 
     output_bytes: int = 64 << 20
@@ -130,14 +118,14 @@ class Bounds:
 
     @property
     def words(self) -> list[str]:
-        """A command that runs the one that follows it with less: where a limit is lower already, that one holds."""
+        """A command prefix that applies these limits, unless lower ones are in force."""
         limits = {"f": self.file_bytes // _BLOCK, "d": self.memory_bytes // _KIB, "t": self.seconds}
         script = "".join(f"ulimit -{name} {most} 2>/dev/null; " for name, most in limits.items())
         return ["/bin/sh", "-c", f'{script}exec "$@"', "sh"]
 
     @property
     def environment(self) -> dict[str, str]:
-        """What git reads of it."""
+        """The variables that make git apply the limits."""
         return {"GIT_ALLOC_LIMIT": str(self.object_bytes)}
 
 
@@ -145,11 +133,9 @@ class Bounds:
 class GitProgram:
     """The git program.
 
-    Args:
-        environment: of this process.
-        settings: names and values of the user's configuration that let git in at other machines.
-        protocols: what git may speak. Give none where it is to ask nobody: in a partial clone, it would fetch what is
-            missing there, by the programs that the project's configuration names.
+    `settings` are the user's settings for authentication at other machines. `protocols` are those that git may use:
+    give none where it must contact nobody, because in a partial clone it would fetch missing objects with programs that
+    the project's configuration names.
     """
 
     environment: Mapping[str, str]
@@ -167,20 +153,11 @@ class GitProgram:
         into: str | None = None,
         bounds: Bounds | None = None,
     ) -> Finished:
-        """Runs a command in a repository.
+        """Runs a git command in a repository; a cancelled request kills it with all its children.
 
-        Args:
-            git_dir: the repository.
-            words: the command and its arguments.
-            call: the request; once it is cancelled, git and what it started is ended.
-            data: its standard input.
-            source: an open file that is its standard input instead, from where its descriptor stands.
-            into: the file that gets its standard output; None to return that.
-            bounds: the most that it may use; None for a command that speaks with nobody.
-
-        Raises:
-            IoError: git cannot be run.
-            Cancelled: the request was cancelled.
+        Its standard input is `data`, or the rest of the open file `source`. `into` is a file for its standard output;
+        None returns that. Give `bounds` to a command that receives data from another machine. Raises `IoError` if git
+        cannot be run, and `Cancelled`.
         """
         with ExitStack() as opened:
             out = subprocess.PIPE if into is None else opened.enter_context(open(into, "wb"))
@@ -225,19 +202,10 @@ def start(
     source: int | BinaryIO = subprocess.PIPE,
     out: int | BinaryIO = subprocess.PIPE,
 ) -> subprocess.Popen[bytes]:
-    """Starts a program for `finished`.
+    """Starts a program in a session of its own, for `finished`.
 
-    Args:
-        command: the program and its arguments.
-        cwd: where it runs.
-        environment: its whole environment.
-        bounds: the most that it may use; None for a command that speaks with nobody.
-        remedy: what to do if there is no such program.
-        source: its standard input.
-        out: its standard output.
-
-    Raises:
-        IoError: it cannot be run.
+    `environment` is its whole environment, `remedy` the hint if the program is missing. Raises `IoError` if it cannot
+    be run.
     """
     try:
         return subprocess.Popen(
@@ -247,7 +215,7 @@ def start(
             stdin=source,
             stdout=out,
             stderr=subprocess.PIPE,
-            # no terminal that could be asked for a password, and one group to end as a whole
+            # no terminal to ask for a password, and one process group to kill
             start_new_session=True,
         )
     except OSError as error:
@@ -260,16 +228,9 @@ def start(
 
 
 def finished(process: subprocess.Popen[bytes], data: bytes | None, call: Call, most: int | None) -> Finished:
-    """Waits for a process; ends it once the request is cancelled, or its output is over the bounds.
+    """Waits for a process that `start` started; kills it if the request is cancelled or it prints over `most` bytes.
 
-    Args:
-        process: leads a session of its own, so that those that it started end with it.
-        data: its standard input; None if it has that from elsewhere.
-        call: the request.
-        most: of its standard output, bytes; None for all.
-
-    Raises:
-        Cancelled: the request was cancelled.
+    `data` is its standard input; None if that comes from elsewhere.
     """
     assert process.stderr is not None
     pipes: list[threading.Thread] = [said := Drain(process.stderr, _MOST_SAID)]
@@ -295,11 +256,11 @@ def finished(process: subprocess.Popen[bytes], data: bytes | None, call: Call, m
 
 
 def _end(process: subprocess.Popen[bytes], pipes: Sequence[threading.Thread]) -> None:
-    """Ends a process and those that it started."""
+    """Kills a process and its children."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
-        # it has ended meanwhile; or on macOS, all that is left of the group are zombies
+        # it has ended, or on macOS only zombies are left of the group
         process.kill()
     for pipe in pipes:
         if pipe.is_alive():

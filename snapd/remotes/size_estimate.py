@@ -1,4 +1,4 @@
-"""What a push would send: how much, and which files that the project has never committed."""
+"""What a push would send: its size, and the files that the project has never committed."""
 
 from __future__ import annotations
 
@@ -18,40 +18,26 @@ if TYPE_CHECKING:
     from .program import GitProgram
 
 _MOST_PATHS = 1_000
-"""For more files than this, git is not asked in which commit each was: they count as new."""
+"""With more files than this, git is not asked which commits had them: all count as new."""
 
 
 @attrs.frozen
 class SizeEstimate:
-    """Asks git about a repository with copies of sessions.
-
-    Args:
-        git: the program.
-        git_dir: the repository.
-        heads: the newest commits of the sessions.
-    """
+    """Queries a repository with copies of sessions, whose newest commits are `heads`; raises `IoError`, `Cancelled`."""
 
     git: GitProgram
     git_dir: str
     heads: Sequence[ObjectId]
 
     def push_size(self, known: Iterable[ObjectId], call: Call) -> int:
-        """The size of the pack that a push sends; arguments and errors as of `write_push_pack`."""
+        """Returns the size of the pack that a push sends; `known` are commits that both sides have."""
         path = self.write_push_pack(known, call)
         size = os.path.getsize(path)
         os.unlink(path)
         return size
 
     def write_push_pack(self, known: Iterable[ObjectId], call: Call) -> str:
-        """Writes the pack that a push sends, and gives its path in the repository.
-
-        Args:
-            known: commits that both sides have.
-            call: the request.
-
-        Raises:
-            IoError, Cancelled: git did not say.
-        """
+        """Writes the pack that a push sends; returns its path. `known` are commits that both sides have."""
         revisions = self._revisions(known)
         path = os.path.join(self.git_dir, "weighed.pack")
         words = ["pack-objects", "--revs", "--thin", "--shallow", "--stdout", "--quiet", "--delta-base-offset"]
@@ -59,11 +45,7 @@ class SizeEstimate:
         return path
 
     def bytes_of(self, commit: ObjectId, call: Call) -> int:
-        """How much of the copies a commit of the project has, as git keeps it there, bytes.
-
-        Raises:
-            IoError, Cancelled: git did not say.
-        """
+        """Returns how many bytes of the copies a commit of the project has, as git stores them there."""
         listed = self._run(["ls-tree", "-r", "-t", commit.hex()], call, data=b"")
         there = {line.split()[2] for line in listed.splitlines()}
         words = ["rev-list", "--objects", "--no-object-names", "--stdin"]
@@ -72,17 +54,12 @@ class SizeEstimate:
         return sum(map(int, self._run(["cat-file", "--batch-check=%(objectsize:disk)"], call, data=data).split()))
 
     def new_objects(self, tips: Collection[ObjectId], call: Call) -> tuple[dict[ObjectId, int], set[ObjectId]]:
-        """What some commits do not have, their own trees alone: the sizes of blobs, by blob, and trees.
+        """Returns the objects of the copies that are not in the trees of some commits: sizes of blobs, and trees.
 
-        Args:
-            tips: commits, or tags of them; those that this machine does not have are passed over.
-            call: the request.
-
-        Raises:
-            IoError, Cancelled: git did not say.
+        `tips` are commits, or tags of commits; those that this machine lacks are ignored.
         """
-        # by default, git looks only at what the sessions go on from, and they go on from no commit of the project; with
-        # this word it looks at the trees of all that is known, and names these commits with a dash before them
+        # by default, git considers only ancestors of the sessions, and no commit of the project is one; with this
+        # option it considers the trees of all known commits, and prints these commits with a dash
         words = ["rev-list", "--objects-edge-aggressive", "--no-object-names", "--stdin"]
         lines = self._run(words, call, data=self._revisions(self.there(tips, call))).splitlines(keepends=True)
         reached = b"".join(line for line in lines if not line.startswith(b"-"))
@@ -98,10 +75,9 @@ class SizeEstimate:
         return blobs, trees
 
     def committed(self, paths: Collection[bytes], tips: Collection[ObjectId], call: Call) -> set[ObjectId]:
-        """The blobs that some commits, or those before them, ever had at these paths; one too few rather than too many.
+        """Returns the blobs that some commits or their ancestors ever had at these paths.
 
-        Raises:
-            IoError, Cancelled: git did not say.
+        If git cannot tell, the result has too few rather than too many.
         """
         known = self.there(tips, call)
         if not known or not paths or len(paths) > _MOST_PATHS:
@@ -112,13 +88,13 @@ class SizeEstimate:
             self.git_dir, [*words, *revisions, "--", *(os.fsdecode(path) for path in sorted(paths))], call
         )
         if done.code:
-            # such as in a shallow clone, whose older commits are not there
+            # such as in a shallow clone, which lacks older commits
             return set()
         fields = [line.split(b" ", 4) for line in done.out.splitlines() if line.startswith(b":")]
         return {bytes.fromhex(field[3].decode()) for field in fields}
 
     def there(self, wanted: Collection[ObjectId], call: Call) -> list[ObjectId]:
-        """Those of some commits that this machine has, those behind tags too; raises `IoError`, `Cancelled`."""
+        """Returns which of these commits this machine has, also those behind tags."""
         if not wanted:
             return []
         data = b"".join(b"%s^{commit}\n" % oid.hex().encode() for oid in sorted(wanted))

@@ -1,4 +1,4 @@
-"""Signs with ssh keys, and checks such signatures, as git does: by `ssh-keygen -Y`."""
+"""Signs with ssh keys, and checks such signatures, with `ssh-keygen -Y`, as git does."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 PROGRAM = "ssh-keygen"
 
 _KEPT = ("HOME", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK")
-# programs of others that sign, such as those of password managers, show a window of their own
+# other signing programs, such as those of password managers, open a window
 _FOR_SIGNING = ("DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "SSH_SK_PROVIDER")
 _BOUNDS = Bounds(output_bytes=1 << 20, file_bytes=1 << 20, memory_bytes=1 << 30, seconds=60)
 _LITERAL = re.compile(r"(?:key::)?((?:ssh-|ecdsa-|sk-)[^\s]+ [A-Za-z0-9+/=]+)(?: .*)?", re.DOTALL)
@@ -38,13 +38,11 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
 @attrs.frozen
 class Checked:
-    """What ssh-keygen says of a signature.
+    """The result of a check.
 
-    Attributes:
-        state: "good" if a key that is allowed made it; "unknown" if another one did; "bad" if it does not fit, or its
-            key was revoked; "unchecked" if nobody could say.
-        principal: whose key it is; None if it is not allowed.
-        reason: why it is not good, a sentence without an end; None if it is.
+    `state` is "good" if an allowed key made the signature, "unknown" if another key did, "bad" if it does not match or
+    its key was revoked, and "unchecked" if that could not be determined. `principal` is whose key it is, if it is
+    allowed. `reason` says why the signature is not good: a sentence without a full stop.
     """
 
     state: Literal["good", "unknown", "bad", "unchecked"]
@@ -54,31 +52,16 @@ class Checked:
 
 @attrs.frozen
 class SshKeygen:
-    """The program that signs and verifies.
-
-    Args:
-        environment: of this process.
-        program: its name, or its path.
-    """
+    """The program that signs and verifies, by its name or path."""
 
     environment: Mapping[str, str]
     program: str = PROGRAM
 
     def sign(self, payload: bytes, namespace: str, key: str, call: Call) -> bytes:
-        """Signs.
+        """Returns an armored signature.
 
-        Args:
-            payload: what is signed.
-            namespace: what for.
-            key: a public key whose private key an agent has, or the path of the file of either.
-            call: the request; once it is cancelled, the program is ended.
-
-        Returns:
-            The signature, armored.
-
-        Raises:
-            SigningFailed: the key cannot be used.
-            StorageFull, IoError, Cancelled: it was not signed.
+        `key` is a public key whose private key an agent has, or the path of the file of either. Raises `SigningFailed`
+        if the key cannot be used, and `StorageFull`, `IoError`, `Cancelled`.
         """
         self._check_there()
         with tempfile.TemporaryDirectory(prefix="snapd-sign-") as folder:
@@ -93,25 +76,16 @@ class SshKeygen:
             with os_errors(folder):
                 if done.code == 0 and os.path.exists(f"{data}.sig"):
                     with open(f"{data}.sig", "rb") as signature:
-                        # some programs end its lines as Windows does
+                        # some programs end lines with CRLF
                         return signature.read(_LONGEST_KEY).replace(b"\r\n", b"\n")
         raise self._failed(done, "the agent's key" if literal is not None else key)
 
     def check(
         self, payload: bytes, signature: bytes, namespace: str, seconds: int, signers: Signers, call: Call
     ) -> Checked:
-        """Checks a signature, in the way of git: as of the time that the signer names.
+        """Checks an armored signature as of the signer's time, like git; `seconds` is that time since 1970.
 
-        Args:
-            payload: what was signed, as far as anybody says.
-            signature: armored.
-            namespace: what for.
-            seconds: when it was signed, since 1970.
-            signers: whose keys count.
-            call: the request; once it is cancelled, the program is ended.
-
-        Raises:
-            StorageFull, IoError, Cancelled: it was not checked.
+        Raises `StorageFull`, `IoError` or `Cancelled` if it cannot be checked.
         """
         if not self._is_there():
             return Checked("unchecked", reason=f"{self.program} is not installed")
@@ -129,7 +103,7 @@ class SshKeygen:
                 elif signers.revoked is None or not self._verify([*words, "-r", signers.revoked], payload, call).code:
                     return Checked("good", principal)
                 else:
-                    # ssh-keygen does not say why
+                    # ssh-keygen gives no reason
                     return Checked("bad", reason="its key was revoked, or your file of revoked keys cannot be read")
             done = self._verify(["check-novalidate", "-n", namespace, "-s", file, when], payload, call)
         if done.code == 0:
@@ -139,7 +113,7 @@ class SshKeygen:
         return Checked("bad", reason="it does not fit what it came with")
 
     def _principals(self, file: str, when: str, signers: Signers, call: Call) -> list[str]:
-        """Whose key made a signature, as far as the user's file of allowed signers knows the key."""
+        """Returns whose key made a signature, according to the user's file of allowed signers."""
         if signers.allowed is None:
             return []
         done = self._verify(["find-principals", "-f", signers.allowed, "-s", file, when], b"", call)
@@ -159,7 +133,7 @@ class SshKeygen:
         bounds: Bounds | None = None,
     ) -> Finished:
         environment = {name: self.environment[name] for name in names if name in self.environment}
-        # nobody is there to be asked for a passphrase
+        # nobody can enter a passphrase
         environment |= {"LC_ALL": "C", "SSH_ASKPASS_REQUIRE": "never"}
         process = start([self.program, *words], "/", environment, bounds, "install OpenSSH")
         return finished(process, data, call, _BOUNDS.output_bytes)
@@ -194,36 +168,27 @@ class SshKeygen:
 
 @attrs.frozen
 class Signers:
-    """Whose keys count.
-
-    Attributes:
-        allowed: the file of allowed signers, absolute; None for nobody.
-        revoked: the file of keys that do not count any more, absolute; None for none.
-    """
+    """Absolute paths of the files of allowed signers and of revoked keys; None for no allowed or no revoked keys."""
 
     allowed: str | None = None
     revoked: str | None = None
 
 
 def literal_key(key: str) -> str | None:
-    """The public key that somebody wrote in place of the path of a file; None for a path."""
+    """Returns the public key that was given in place of a path; None for a path."""
     found = _LITERAL.fullmatch(key.strip())
     return None if found is None else found[1]
 
 
 def public_key(key: str) -> bytes | None:
-    """The bytes of the public key that belongs to one that signs; None if it is not known without asking for more.
-
-    Args:
-        key: as for `SshKeygen.sign`.
-    """
+    """Returns the bytes of the public key for a `key` of `SshKeygen.sign`; None if no file or literal shows it."""
     literal = literal_key(key)
     for path in () if literal is not None else (key, f"{key}.pub"):
         try:
             with open(path, encoding="utf-8", errors="replace") as file:
                 literal = literal or literal_key(file.read(_LONGEST_KEY))
         except OSError:
-            # whether the key can be used is for ssh-keygen to say
+            # ssh-keygen will report an unusable key
             continue
     try:
         return None if literal is None else base64.b64decode(literal.split()[1], validate=True)

@@ -1,1 +1,1 @@
-"""Other machines, put together: the store's copies, what the project's git knows, and the git program."""
+"""Sessions on other machines: pushing, fetching, handing over, taking over."""

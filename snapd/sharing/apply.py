@@ -1,6 +1,6 @@
-"""Takes in what steps changed on another machine, or in another folder: as a step of its own, which can be undone.
+"""Applies what steps changed on another machine, or in another folder, as a step of its own that can be undone.
 
-It is what a redo does: the changes of each step are merged into the files as they are (`core/actions/undo/planner.py`).
+It works like a redo: each step's changes are merged into the current files (`core/actions/undo/planner.py`).
 """
 
 from __future__ import annotations
@@ -30,12 +30,10 @@ from .sessions import FetchedReader, FetchedSessions
 
 @attrs.frozen
 class Applied:
-    """What was taken in.
+    """The result of applying steps.
 
-    Attributes:
-        outcome: what was done to files.
-        step_id: the step of this folder that did it; None if nothing was done.
-        signature: of the session; None if it is not signed, or of another folder.
+    `step_id` is the step of this folder that made the changes; None if nothing was done. `signature` is None if the
+    session is unsigned, or of another folder.
     """
 
     outcome: Outcome
@@ -45,16 +43,7 @@ class Applied:
 
 @attrs.define(eq=False)
 class Apply:
-    """Takes in steps of fetched sessions, and of other folders of this machine.
-
-    Args:
-        writer: captures the work tree and changes it.
-        store: of the workspace.
-        sessions: of the workspace.
-        planner: plans what to do to each file.
-        fetched: finds their sessions.
-        runner: carries out operations.
-    """
+    """Applies steps of fetched sessions, and of other folders of this machine."""
 
     _writer: Writer
     _store: Store
@@ -72,23 +61,17 @@ class Apply:
         *,
         folder: bytes | None = None,
     ) -> Applied:
-        """Takes in what a session of elsewhere changed and was not taken back there; or what some steps did.
+        """Applies the changes of a session that are not undone there, or all changes of some steps.
 
-        Args:
-            session_id: the session; None for the steps.
-            step_ids: the steps, which are applied in the order in which they were begun, with their parts; what a step
-                changed counts even if it was taken back there.
-            options: how the client wants it done.
-            call: the request; may be cancelled until the first file is moved.
-            folder: another folder of this machine whose sessions and steps are meant; None for those that were fetched.
+        Steps are applied in the order in which they began, with their parts, even if they were undone there. `folder`
+        is another folder of this machine to take them from; None for fetched sessions. The request may be cancelled
+        until the first file is moved.
 
-        Raises:
-            InvalidParams: neither is given, or both are; a step has not ended; or the folder cannot be one.
-            UnknownSession, UnknownStep: there is no such session or step, or the steps are of several sessions.
-            NothingToRedo: they changed nothing.
-            Untrusted: the signature of the session is bad; nothing was changed.
-            StoreLocked: another process has the other folder open.
-            StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
+        Raises `InvalidParams` unless exactly one of `session_id` and `step_ids` is given, if a step has not ended, or
+        if the folder cannot be used; `UnknownSession`; `UnknownStep`, also if the steps are of several sessions;
+        `NothingToRedo` if they changed nothing; `Untrusted` if the signature of the session is bad; `StoreLocked` if
+        another process has the other folder open; and `StoreCorrupt`, `StorageFull`, `WorkspaceGone`, `IoError` or
+        `Cancelled`. After any of them nothing was changed.
         """
         if (session_id is None) == (not step_ids):
             raise InvalidParams(
@@ -113,16 +96,16 @@ class Apply:
                 return attrs.evolve(applied, signature=signature)
 
     def _task(self, reader: FetchedReader, step: Step, call: Call, *, whole: bool) -> UndoTask:
-        """What to do for a step: the reverse of what would take it back."""
+        """Plans the changes of a step: the reverse of undoing it."""
         call.check()
         assert step.to is not None
         changes = reader.changes
         own = changes.own(step) if whole else changes.in_force(step)
         entries = [entry for chain in own.files.values() for delta in chain for entry in (delta.old, delta.new)]
         contents = [entry.oid for entry in entries if entry is not None]
-        # the merges and the plan need them
+        # needed by the merges and the plan
         take_over(self._store, reader.fetched, (step.from_.tree, step.to.tree), contents, call)
-        # taken back, the last change of a file is the first to go; taken in, the first one is
+        # an undo reverts the last change of a file first; applying begins with the first change
         files = {
             path: tuple(Delta(delta.new, delta.old) for delta in reversed(chain)) for path, chain in own.files.items()
         }
@@ -163,7 +146,7 @@ class Apply:
             writer.track(seen, SessionStarted(session_id, session.agent, said), call, begun)
             return step_id
 
-        # only what a crash leaves names the operation: the timeline has the step instead
+        # the kind is for recovery after a crash: otherwise the timeline gets the step instead
         request = Request(
             kind="redo",
             options=options,
@@ -175,7 +158,7 @@ class Apply:
         )
         outcome = self._runner.carry_out(request, call)
         if self._store.timeline.step(step_id) is None:
-            # there was nothing to do, or it was not to be done
+            # nothing to do, or a dry run or conflict
             return Applied(outcome, None)
         writer.append_event(SessionEnded(session_id))
         self._sessions.notify(session_id, self._sessions.shown(self._sessions.known_step(step_id), call))
@@ -183,11 +166,7 @@ class Apply:
 
 
 def refuse_bad(signature: SignatureStatus | None, what: str) -> None:
-    """Refuses what has a bad signature: to have none says nothing, but a bad one says that somebody changed it.
-
-    Raises:
-        Untrusted: it is bad.
-    """
+    """Raises `Untrusted` for a bad signature, which suggests tampering; a missing one means nothing."""
     if signature is not None and signature.state == "bad":
         raise Untrusted(
             f"the signature of {what} is bad: {signature.reason}",
@@ -196,11 +175,9 @@ def refuse_bad(signature: SignatureStatus | None, what: str) -> None:
 
 
 def _named(reader: FetchedReader, step_ids: Sequence[StepId]) -> tuple[Step, ...]:
-    """The steps that a client named, with their parts, in the order in which they were begun.
+    """Returns the named steps with their parts, in the order in which they began.
 
-    Raises:
-        UnknownStep: they are not of one session.
-        InvalidParams: one of them has not ended.
+    Raises `UnknownStep` if they are not of one session, and `InvalidParams` if one has not ended.
     """
     session_id = reader.views.known_step(step_ids[0]).session_id
     for step_id in step_ids:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 _WORTH_IT = 16 << 10
-"""A file that would be larger by less than this (bytes) has no prerequisite: whoever gets it can read it."""
+"""Bytes that prerequisites must save: without any, every recipient can read the file."""
 _CHUNK = 1 << 20
 
 _OTHER_NAME = "give the name of a file that does not exist yet"
@@ -46,15 +46,8 @@ _OTHER_NAME = "give the name of a file that does not exist yet"
 class BundledCopies(Copies):
     """Copies of sessions for a file.
 
-    The file leaves out what one commit of the project has, if others likely have this commit and it makes a difference.
-    `git bundle create` cannot be asked for that: it leaves out only what the sessions go on from, and a session goes on
-    from no commit of the project.
-
-    Args:
-        repository: holds them.
-        git: the program.
-        project: the commits of the project.
-        path: of the file.
+    The file omits what one commit of the project has, if others likely have this commit and it saves enough. `git
+    bundle create` cannot do that: it omits only the ancestors of sessions, and no commit of the project is one.
     """
 
     def __init__(self, repository: OutgoingRepository, git: GitProgram, project: ProjectCommits, path: str) -> None:
@@ -63,25 +56,23 @@ class BundledCopies(Copies):
         self._parts: tuple[bytes, str] | None = None
 
     def weigh(self, call: Call) -> int:
-        """The size of the file, bytes."""
+        """Returns the size of the file in bytes."""
         header, pack = self._written(call)
         return len(header) + os.path.getsize(pack)
 
     def push(self, call: Call) -> None:
         """Makes the file.
 
-        Raises:
-            InvalidParams: there is one of this name.
-            StorageFull, IoError, Cancelled: there is none.
+        Raises `InvalidParams` if it exists, and `StorageFull`, `IoError` or `Cancelled`; then it was not made.
         """
         header, pack = self._written(call)
         make_file(self._path, _chunks(header, pack), call)
 
     def _written(self, call: Call) -> tuple[bytes, str]:
-        """The header of the file, and where its pack is."""
+        """Returns the header of the file, and the path of its pack."""
         if self._parts is None:
             needed = self._needed(call)
-            # summaries of packs would have git leave out what older commits have, too
+            # pack summaries would let git also omit what older commits have
             look_at_trees(self._repository.path, needed)
             header = Header(needed, self._repository.heads).encode()
             self._parts = header, self._weighing().write_push_pack(needed, call)
@@ -91,7 +82,7 @@ class BundledCopies(Copies):
         return [*self._project.published(call), *self._needed(call)]
 
     def _needed(self, call: Call) -> list[ObjectId]:
-        """The commits of which the file leaves out what they have."""
+        """Returns the commits whose contents the file omits."""
         weighing, shared = self._weighing(), self._project.likely_shared(call)
         candidates = [] if shared is None else weighing.there([shared], call)
         return [commit for commit in candidates if weighing.bytes_of(commit, call) >= _WORTH_IT]
@@ -105,13 +96,7 @@ def _chunks(header: bytes, pack: str) -> Iterator[bytes]:
 
 
 class Bundle:
-    """A file that sessions are written to, all at once, or read from.
-
-    Args:
-        path: of the file, absolute.
-        here: what this machine has of it.
-        store: the directory of the workspace's store.
-    """
+    """A file that sessions are written to, all at once, or read from; `store` is the workspace's store directory."""
 
     def __init__(self, path: str, here: LocalSide, store: str) -> None:
         self.address = path
@@ -121,15 +106,15 @@ class Bundle:
 
     @contextmanager
     def outgoing(self) -> Iterator[BundledCopies]:
-        """As `Remote.outgoing`; raises `InvalidParams`, `IoError` if the file cannot be made."""
+        """Like `Remote.outgoing`; raises `InvalidParams`, `IoError` if the file cannot be made."""
         check_new(self.address, os.path.dirname(self._store))
         with OutgoingRepository(self._here.borrowed(), self._here.host) as repository:
             yield BundledCopies(repository, self._here.git, self._here.project, self.address)
 
     def fetch(self, session_ids: Collection[SessionId] | None, call: Call) -> Sequence[ListedSession]:
-        """As `Remote.fetch`; raises `InvalidParams` if there is no such file, and `StorageFull`, `IoError`.
+        """Like `Remote.fetch`; also raises `InvalidParams` if there is no such file, and `StorageFull`, `IoError`.
 
-        The file may build on a commit of the project that this machine does not have; that is a `RemoteFailed`.
+        Raises `RemoteFailed` if the file requires a commit of the project that this machine does not have.
         """
         names = None if session_ids is None else set(map(chain_of_session, session_ids))
 
@@ -140,19 +125,19 @@ class Bundle:
         return [ListedSession.of(self._shown, indexed) for indexed in mirror.listed(fresh)]
 
     def fetch_handover(self, name: str | None, call: Call) -> FetchedHandover:
-        """As `Remote.fetch_handover`; raises as `fetch`, too."""
+        """Like `Remote.fetch_handover`; also raises the errors of `fetch`."""
         mirror, _ = self._take(lambda reference: reference.startswith(HANDOVERS), call)
         with os_errors(self.address), self._opened() as file:
             there = read_header(file, self._shown).heads
         return chosen(self._shown, mirror, there, name, self._here.checks(), call)
 
     def mark_taken_over(self, taken: FetchedHandover, milliseconds: int, call: Call) -> bool:
-        """Does nothing: whoever made the file cannot see what becomes of it."""
+        """Does nothing: the author of the file could not see it."""
         del taken, milliseconds, call
         return False
 
     def _take(self, is_wanted: Callable[[str], bool], call: Call) -> tuple[Mirror, dict[str, ObjectId]]:
-        """Takes what is wanted by the name of its reference; gives what is new of that."""
+        """Imports what is wanted by its reference; returns what is new."""
         with ExitStack() as stack:
             with os_errors(self.address):
                 file = stack.enter_context(self._opened())
@@ -171,7 +156,7 @@ class Bundle:
 
     def _opened(self) -> BinaryIO:
         try:
-            # whatever it is, nobody waits for somebody else to write to it
+            # O_NONBLOCK: opening a pipe must not wait for a writer
             descriptor = os.open(self.address, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except (FileNotFoundError, NotADirectoryError) as error:
             raise InvalidParams(
@@ -187,7 +172,7 @@ class Bundle:
         return open(descriptor, "rb")
 
     def _check_needed(self, header: Header, quarantine: str, call: Call) -> None:
-        """Makes sure that the project here has what the file leaves out."""
+        """Raises `RemoteFailed` unless the project has the commits that the file requires."""
         needed = header.prerequisites
         missing = set(needed).difference(SizeEstimate(self._here.git, quarantine, ()).there(needed, call))
         if missing:
@@ -203,21 +188,15 @@ class Bundle:
 
 
 def _name(quarantine: str, heads: dict[str, ObjectId]) -> None:
-    """Names in a quarantine what came out of a file, and nothing else."""
+    """Writes the references of a quarantine: only those that came out of a file."""
     with os_errors(quarantine), open(os.path.join(quarantine, PACKED), "wb") as file:
         file.write(encode_packed(f"{head.hex()} {name}\n".encode() for name, head in sorted(heads.items())))
 
 
 def check_new(path: str, stores: str) -> None:
-    """Makes sure that a file can be made, as far as one can know before.
+    """Checks that a file can be made, as far as that can be known before; `stores` is the directory of all stores.
 
-    Args:
-        path: absolute.
-        stores: the directory of all stores.
-
-    Raises:
-        InvalidParams: it exists, its folder does not, or nobody but git or snapd may write there.
-        IoError: that cannot be looked at.
+    Raises `InvalidParams` if it exists, if its folder does not, or if only git or snapd may write there, and `IoError`.
     """
     folder = os.path.dirname(path)
     if not os.path.basename(path):
@@ -235,14 +214,7 @@ def check_new(path: str, stores: str) -> None:
 def make_file(path: str, chunks: Iterable[bytes], call: Call) -> None:
     """Makes a file durably; only the user can read it.
 
-    Args:
-        path: absolute.
-        chunks: its bytes.
-        call: the request.
-
-    Raises:
-        InvalidParams: there is a file of this name.
-        StorageFull, IoError, Cancelled: nothing is left of it.
+    Raises `InvalidParams` if it exists, and `StorageFull`, `IoError` or `Cancelled`; then nothing is left of it.
     """
     above, name = os.path.split(os.fsencode(path))
     temporary = f".snapd-{secrets.token_hex(8)}.tmp".encode()

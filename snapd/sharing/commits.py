@@ -1,4 +1,4 @@
-"""The commits of a project, as its git tells them. Without git, or without commits, there are none."""
+"""The commits of a project, read from its git. Without git, or without commits, there are none."""
 
 from __future__ import annotations
 
@@ -19,18 +19,12 @@ if TYPE_CHECKING:
 
 
 _NEAR = 1_000
-"""How many commits before HEAD are looked at for one that a branch of a remote names."""
+"""How many commits before HEAD may be searched for one that a remote branch points to."""
 
 
 @attrs.frozen
 class ProjectCommits:
-    """The commits of a project.
-
-    Args:
-        root: the folder.
-        repository: of the project; None without git.
-        git: the program.
-    """
+    """The commits of a project; `repository` is None without git. Methods raise `IoError`, `Cancelled`."""
 
     root: bytes
     repository: Repository | None
@@ -42,51 +36,48 @@ class ProjectCommits:
         return own_object_directories(self.root)
 
     def branches(self, call: Call) -> frozenset[ObjectId]:
-        """The newest commits of its branches, of those of its remotes, and HEAD; raises `IoError`, `Cancelled`."""
+        """Returns the newest commits of local and remote branches, and HEAD."""
         listed = self._ask(["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/remotes"], call)
         return frozenset([*_first(listed), *self._ids(["rev-parse", "--verify", "--quiet", "HEAD"], call)])
 
     def published(self, call: Call) -> tuple[ObjectId, ...]:
-        """What the branches of its remotes pointed to when last seen, newest first; raises `IoError`, `Cancelled`."""
+        """Returns what the branches of its remotes pointed to when last seen, newest first."""
         words = ["for-each-ref", "--sort=-committerdate", "--format=%(objectname) %(refname)", "refs/remotes"]
         return tuple(_first(self._ask(words, call)))
 
     def likely_shared(self, call: Call) -> ObjectId | None:
-        """The commit that is nearest to HEAD and that others are likely to have; None if there is none.
+        """Returns the commit nearest to HEAD that others likely have; None if there is none.
 
-        It is one that a branch of a remote names, or from which one goes on; in a project without these, that of HEAD.
-
-        Raises:
-            IoError, Cancelled: git did not say.
+        A branch of a remote points to it or to a descendant; in a project without such branches it is HEAD.
         """
         published = self.published(call)
         if not published:
             return next(iter(self.newest(0, call)), None)
         near = self._ids(["rev-list", f"--max-count={_NEAR}", "HEAD", "--"], call)
         named = next((commit for commit in near if commit in set(published)), None)
-        # otherwise HEAD has other commits than all of these, or is behind them
+        # otherwise HEAD has diverged from all of these, or is behind them
         return named or next(iter(self._ids(["merge-base", "HEAD", published[0].hex()], call)), None)
 
     def newest(self, most: int, call: Call) -> tuple[ObjectId, ...]:
-        """The commit that is checked out, and up to `most` before it, newest first; raises `IoError`, `Cancelled`."""
+        """Returns HEAD and up to `most` commits before it, newest first."""
         return self._ids(["rev-list", "--first-parent", f"--max-count={most + 1}", "HEAD", "--"], call)
 
     def common(self, commits: Sequence[ObjectId], call: Call) -> ObjectId | None:
-        """The newest commit that the one checked out goes on from, and the first known one of `commits` as well."""
+        """Returns the merge base of HEAD and the first of `commits` that the project has; None if there is none."""
         data = b"".join(b"%s\n" % commit.hex().encode() for commit in commits)
         lines = self._ask(["cat-file", "--batch-check=%(objectname) %(objecttype)"], call, data).splitlines()
         known = [line.split(b" ")[0].decode() for line in lines if line.endswith(b" commit")]
         return next(iter(self._ids(["merge-base", "HEAD", known[0]], call)), None) if known else None
 
     def tree(self, commit: ObjectId, call: Call) -> ObjectId | None:
-        """The tree of a commit; raises `IoError`, `Cancelled`."""
+        """Returns the tree of a commit."""
         return next(iter(self._ids(["rev-parse", "--verify", "--quiet", f"{commit.hex()}^{{tree}}"], call)), None)
 
     def _ids(self, words: Sequence[str], call: Call) -> tuple[ObjectId, ...]:
         return tuple(bytes.fromhex(line.decode()) for line in self._ask(words, call).splitlines())
 
     def _ask(self, words: Sequence[str], call: Call, data: bytes = b"") -> bytes:
-        """What git says; nothing if it has no answer, such as in a project without commits."""
+        """Returns what git prints; nothing if it fails, such as in a project without commits."""
         if self.repository is None:
             return b""
         done = self.git.run(os.fsdecode(self.repository.git_dir), words, call, data=data)
@@ -94,5 +85,5 @@ class ProjectCommits:
 
 
 def _first(lines: bytes) -> list[ObjectId]:
-    """The object at the beginning of each line."""
+    """Returns the object at the beginning of each line."""
     return [bytes.fromhex(line.partition(b" ")[0].decode()) for line in lines.splitlines()]

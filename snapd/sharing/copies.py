@@ -1,4 +1,4 @@
-"""Copies of sessions on their way: whatever carries them, and to a remote."""
+"""Copies of sessions for other machines: what every carrier does with them, and pushing them to a remote."""
 
 from __future__ import annotations
 
@@ -33,13 +33,7 @@ if TYPE_CHECKING:
 
 
 class Copies(ABC):
-    """Copies of sessions for another machine, with what the workspace's own store does not have.
-
-    Args:
-        repository: holds them.
-        git: the program.
-        project: the commits of the project.
-    """
+    """Copies of sessions for another machine, with the objects that the workspace's own store does not have."""
 
     def __init__(self, repository: OutgoingRepository, git: GitProgram, project: ProjectCommits) -> None:
         self._repository = repository
@@ -49,21 +43,17 @@ class Copies(ABC):
         self.add_session, self.finish = repository.add_session, repository.finish
 
     def add_handover(self, handover: Handover, events: Iterable[Event], replaced: Collection[str]) -> None:
-        """Adds a handover.
+        """Adds a handover with the events of its sessions, oldest first.
 
-        Args:
-            handover: its record.
-            events: what its sessions did, oldest first.
-            replaced: the ids of the handovers of the same name that it may take the place of.
+        It may replace the handovers of the same name with the ids `replaced`.
         """
         del replaced
         self._repository.add_handover(handover, events)
 
     def sign(self, signer: Signer, call: Call) -> None:
-        """Signs each session, and a handover; to be asked for once all of them were added.
+        """Signs each session and handover; call it after all of them were added.
 
-        Raises:
-            SigningFailed, RemoteFailed, StorageFull, IoError, Cancelled: they are not signed.
+        Raises `SigningFailed`, `RemoteFailed`, `StorageFull`, `IoError` or `Cancelled`.
         """
         for name in tuple(self._repository.heads):
             call.check()
@@ -81,18 +71,12 @@ class Copies(ABC):
             ) from error
 
     def new_files(self, read_tree: ReadTree, call: Call) -> Sequence[tuple[RelPath, ObjectId, int]]:
-        """The files in the copies that no commit known to whoever gets them has: path, blob and size, by path.
+        """Returns the path, blob and size of each file that no commit known to the recipient has, by path.
 
-        A remote knows the commits of its branches and tags, and those before them; whoever gets a file those of the
-        branches of the project's remotes, as last seen, and the commits that the file builds on.
-        To be asked before `weigh`, which has git forget the older commits.
-
-        Args:
-            read_tree: reads the trees that were not added.
-            call: the request.
-
-        Raises:
-            RemoteFailed, IoError, StoreCorrupt, Cancelled: the files cannot be determined.
+        A remote knows the commits of its branches and tags and their ancestors. The recipient of a file is assumed to
+        know those of the branches of the project's remotes, as last seen, and the commits that the file requires.
+        `read_tree` reads the trees that were not added. Call it before `weigh`, after which git no longer sees older
+        commits.
         """
         public, weighing = self._public(call), self._weighing()
         blobs, trees = weighing.new_objects(public, call)
@@ -114,38 +98,27 @@ class Copies(ABC):
 
     @abstractmethod
     def weigh(self, call: Call) -> int:
-        """The bytes that a push would send, as far as this machine knows what the remote has; raises `RemoteFailed`."""
+        """Returns the bytes that a push would send, as far as this machine knows what the remote has."""
 
     @abstractmethod
     def push(self, call: Call) -> None:
         """Pushes the copies: all or none.
 
-        Raises:
-            RemoteChanged: the remote has events of one of the sessions that the copy does not have, or somebody else's
-                handover of the same name.
-            RemoteFailed: the remote has what it had.
-            Untrusted: the same; what it has of these sessions is not what it says.
+        Raises `RemoteChanged` if the remote has events of a session that the copy lacks, or another machine's handover
+        of the same name; `Untrusted` if the sessions there are malformed; and `RemoteFailed`. After any of them the
+        remote is unchanged.
         """
 
     @abstractmethod
     def _public(self, call: Call) -> Collection[ObjectId]:
-        """The commits that whoever gets the copies has, or had; also some that this machine does not have."""
+        """Returns the commits that the recipient has or had, including some that this machine lacks."""
 
     def _weighing(self) -> SizeEstimate:
         return SizeEstimate(self._git, self._repository.path, tuple(self._repository.heads.values()))
 
 
 class RemoteCopies(Copies):
-    """Copies of sessions for one remote.
-
-    Args:
-        repository: holds them.
-        git: the program.
-        exchange: speaks with the remote.
-        mirror: what this machine has of the remote.
-        project: the commits of the project.
-        fetch: fetches references of the remote into the mirror.
-    """
+    """Copies of sessions for one remote; `fetch` fetches references of the remote into the mirror."""
 
     def __init__(
         self,
@@ -166,12 +139,12 @@ class RemoteCopies(Copies):
         self._there: frozenset[ObjectId] | None = None
 
     def add_handover(self, handover: Handover, events: Iterable[Event], replaced: Collection[str]) -> None:
-        """Adds a handover, which takes the place of earlier ones of its name, given by their ids."""
+        """Adds a handover that may replace the handovers of its name with the ids `replaced`."""
         super().add_handover(handover, events, replaced)
         self._replaced = frozenset(replaced)
 
     def sign(self, signer: Signer, call: Call) -> None:
-        """Signs each session, and a handover, but for those that the remote has as this key signed them."""
+        """Signs sessions and handovers, except those for which the remote already has a signature by this key."""
         heads, made = dict(self._repository.heads), self._mirror.signatures.made
         before = {name: tag for name, head in heads.items() if (tag := _signed_before(made(name), head, signer))}
         there = self._exchange.list_below(self._repository.path, SIGNATURES, call) if before else {}
@@ -183,7 +156,7 @@ class RemoteCopies(Copies):
             self._made[name] = (made_now.signed, self._repository.heads[signature_of(name)], made_now.key)
 
     def weigh(self, call: Call) -> int:
-        """The bytes that a push would send, as far as this machine knows what the remote has; raises `RemoteFailed`."""
+        """Returns the bytes that a push would send, as far as this machine knows what the remote has."""
         weighing = self._weighing()
         there = self._public(call)
         known = weighing.there({*there, *self._mirror.known(self._repository.heads).values()}, call)
@@ -200,15 +173,15 @@ class RemoteCopies(Copies):
         try:
             self._push(call)
         except RemoteChanged:
-            # perhaps it was this machine, before it lost its memory of that; or a copy that this one goes on from
+            # perhaps this machine pushed it but lost its index, or the copy here continues the one there
             copies = tuple(self._repository.commits)
             names = [*copies, *map(signature_of, copies)]
             there = self._exchange.list(self._repository.path, names, call)
             self._fetch(copies, call)
             fetched = {**self._mirror.heads(copies), **self._mirror.handover_heads()}
-            # what was moved in between is not what was looked at: pushing over it fails
+            # a reference that changed between list and fetch was not inspected: the push must fail
             known = {name: there.get(name) for name in copies if there.get(name) in (None, fetched.get(name))}
-            # a signature may be left from a session that is gone, and has nothing that could be lost
+            # a signature may be left from a deleted session: nothing is lost by replacing it
             known |= {name: there.get(name) for name in map(signature_of, copies)}
             self._mirror.note_remote_heads(known)
             self._push(call)
@@ -217,7 +190,7 @@ class RemoteCopies(Copies):
         ours = self._repository
         known = self._mirror.known([*ours.commits, *map(signature_of, ours.commits)])
         for name, head in self._mirror.heads(ours.commits).items():
-            # what was fetched may be gone from there, or replaced by this machine
+            # what was fetched may be deleted there, or replaced by this machine
             if head != known.get(name) or head == ours.heads[name]:
                 continue
             if not identities(self._mirror.events(name, head)) <= ours.identities[name]:
@@ -230,7 +203,7 @@ class RemoteCopies(Copies):
         self._mirror.signatures.note_made(self._made)
 
     def _outdated(self, known: Mapping[str, ObjectId]) -> Iterator[str]:
-        """The signatures at the remote that sign nothing of what takes the place of what is there."""
+        """Yields the signatures at the remote that sign no commit of the new copies."""
         for name, commits in self._repository.commits.items():
             tag = known.get(signature_of(name))
             is_new = signature_of(name) in self._repository.heads or name in self._signed
@@ -238,7 +211,7 @@ class RemoteCopies(Copies):
                 yield signature_of(name)
 
     def _check_handovers(self, names: Iterable[str]) -> None:
-        """Raises `RemoteChanged` if somebody else's handover has the name of ours."""
+        """Raises `RemoteChanged` if another machine's handover has the name of ours."""
         for reference in names:
             if not reference.startswith(HANDOVERS):
                 continue
@@ -254,7 +227,7 @@ class RemoteCopies(Copies):
 
 
 def _signed_before(made: tuple[ObjectId, ObjectId, str] | None, head: ObjectId, signer: Signer) -> ObjectId | None:
-    """The tag by which a key signed a commit before; None if it did not."""
+    """Returns the tag by which a key signed a commit before; None if it did not."""
     if made is None or made[0] != head or made[2] != signer.fingerprint:
         return None
     return made[1]

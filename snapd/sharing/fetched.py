@@ -1,4 +1,4 @@
-"""What came from elsewhere, as the core lists and reads it, and the handovers that a folder made and took over."""
+"""What was fetched, as the core lists and reads it, and the handovers that a folder made and took over."""
 
 from __future__ import annotations
 
@@ -38,13 +38,10 @@ class LocalSide:
     """What this machine has for an exchange with one remote or file.
 
     Attributes:
-        git: the program.
         mirror: opens what was fetched from there.
-        borrowed: gives the `objects` directories of what else this machine has of the project.
+        borrowed: returns the `objects` directories of everything else that this machine has of the project.
         host: the name of this machine.
-        project: the commits of the project.
-        limits: the most that is fetched.
-        checks: gives what checks signatures.
+        checks: returns what checks signatures.
     """
 
     git: GitProgram
@@ -58,32 +55,23 @@ class LocalSide:
 
 @attrs.frozen
 class ListedSession(SessionListing):
-    """A session that was fetched, with what the index has of it."""
+    """A fetched session with its entry in the index."""
 
     indexed: IndexedSession
 
     @classmethod
     def of(cls, remote: str, indexed: IndexedSession) -> ListedSession:
-        """A session in the index, with the address that it came from."""
+        """Makes one of an entry and the address that it came from."""
         return cls(indexed.place, indexed.session, remote, indexed.host, indexed)
 
 
 def chosen(
     where: str, mirror: Mirror, there: Iterable[str], name: str | None, checks: Checks, call: Call
 ) -> FetchedHandover:
-    """The handover that somebody means.
+    """Returns the handover `name`, or for None the only one that nobody took over yet, with its checked signature.
 
-    Args:
-        where: the remote or the file, as it is shown.
-        mirror: has what was fetched from there.
-        there: the references that are there now.
-        name: of the handover; None for the only one that nobody took over yet.
-        checks: checks its signature.
-        call: the request.
-
-    Raises:
-        IoError, StorageFull, Cancelled: it could not be read whether it is signed.
-        InvalidParams: there is none, or there are several.
+    `where` is the remote or the file as it is shown; `there` has the references that are there now. Raises
+    `InvalidParams` if there is none, or there are several, and `IoError`, `StorageFull`, `Cancelled`.
     """
     names = sorted(each.removeprefix(HANDOVERS) for each in there if each.startswith(HANDOVERS))
     found = [mirror.handover(each) for each in names if name in (None, each)]
@@ -105,16 +93,12 @@ def chosen(
 
 @attrs.frozen
 class HandoverChain:
-    """The last handovers of a folder.
-
-    Args:
-        notes: of the store; one has them.
-    """
+    """The last handovers of a folder, in the notes of its store."""
 
     notes: Notes
 
     def all(self) -> Sequence[HandoverRecord]:
-        """The last ones, oldest first; raises `IoError`."""
+        """Returns them, oldest first; raises `IoError`."""
         data = self.notes.get(LINEAGE)
         if data is None:
             return ()
@@ -131,12 +115,12 @@ class HandoverChain:
                 for entry in json.loads(data)
             )
         except (ValueError, KeyError, TypeError, AttributeError):
-            # without it, the next handover is merged from the last common commit
+            # without it, the next handover is merged with the last common commit as its base
             logger.warning("the note of the last handovers cannot be read, and is made anew")
             return ()
 
     def add(self, entry: HandoverRecord) -> None:
-        """Notes the newest one, durably; raises `StorageFull`, `IoError`."""
+        """Records the newest one, durably; raises `StorageFull`, `IoError`."""
         entries = [*self.all(), entry][-_KEPT:]
         document = [
             {

@@ -1,11 +1,11 @@
-"""The formats of what travels beside the events of sessions: handovers and signatures.
+"""The formats of handovers and signatures, which travel beside the events of sessions.
 
-The commit of a handover has the folder as its tree, the record as its message, and the events before it.
+The commit of a handover has the folder as its tree, the record as its message, and the commit of the newest event as
+its parent.
 
-The signature of a session or a handover is an annotated tag, signed as git signs one with an ssh key.
-`refs/snapd/signatures/sessions/<name>` names the tag for `refs/snapd/sessions/<name>`. The events themselves stay as
-they are, so the same events make the same commits, signed or not, and whoever does not know of signatures never sees
-one. `git verify-tag` checks it.
+A signature is an annotated tag with an ssh signature, as git makes it; `git verify-tag` checks it.
+`refs/snapd/signatures/sessions/<name>` is the tag for `refs/snapd/sessions/<name>`. The events do not change, so the
+same events make the same commits, signed or not, and readers that do not know of signatures never see one.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _FOLDER, _COVERAGE, _COMMITTED = b"folder", b"folder.coverage", b"committed"
 
 SIGNATURES = "refs/snapd/signatures/"
 MOST_BYTES = 1 << 16
-"""The size of a tag, at most: the largest keys and certificates make a few thousand bytes."""
+"""The maximum size of a tag: the largest keys and certificates take a few thousand bytes."""
 
 NAMESPACE = "git"
-"""What git signs, to ssh-keygen."""
+"""The ssh-keygen namespace of git's signatures."""
 
 _OURS = "refs/snapd/"
 _SAID = "Signed for whoever fetches it."
@@ -53,7 +53,7 @@ _MAGIC = b"SSHSIG"
 
 @attrs.frozen
 class HandoverCommit:
-    """A handover as git has it: the record, the tree of its commit, and the newest commit of its events."""
+    """A decoded handover: the record, the tree of its commit, and the newest commit of its events."""
 
     handover: Handover
     tree: ObjectId
@@ -61,7 +61,7 @@ class HandoverCommit:
 
 
 def tree_of(handover: Handover) -> tuple[ObjectId, bytes]:
-    """The tree that keeps the objects of a handover: its id and its bytes."""
+    """Returns the id and bytes of the tree that keeps the objects of a handover."""
     entries = [
         TreeEntry(_FOLDER, TREE, handover.folder.tree),
         TreeEntry(_COVERAGE, REGULAR, handover.folder.coverage),
@@ -73,7 +73,7 @@ def tree_of(handover: Handover) -> tuple[ObjectId, bytes]:
 
 
 def encode_handover(handover: Handover, events: ObjectId | None, host: str) -> bytes:
-    """The bytes of the commit of a handover; `host` is the machine that makes the commit."""
+    """Returns the bytes of the commit of a handover; `host` is the machine that makes the commit."""
     document = {
         "version": 1,
         "id": handover.handover_id,
@@ -92,12 +92,12 @@ def encode_handover(handover: Handover, events: ObjectId | None, host: str) -> b
 
 
 def original(found: HandoverCommit, host: str) -> ObjectId:
-    """The commit of a handover as a machine made it, before others noted in it that they took it over."""
+    """Returns the id of a handover's commit as it was made, without the notes of takeovers."""
     return object_id("commit", encode_handover(attrs.evolve(found.handover, taken=()), found.events, host))
 
 
 def decode_handover(commit: ObjectId, data: bytes, read_tree: ReadTree) -> HandoverCommit:
-    """The handover in a commit, given its id and its bytes; raises `StoreCorrupt` if it is none."""
+    """Decodes the commit of a handover; raises `StoreCorrupt` if it is none."""
     found = _COMMIT.fullmatch(data.decode("ascii", "replace"))
     if found is None:
         raise StoreCorrupt(f"commit {commit.hex()} is not a handover of snapd", object=commit.hex())
@@ -136,11 +136,8 @@ def _text(value: object) -> str:
 class SignatureTag:
     """A signature.
 
-    Attributes:
-        reference: the name of the reference of what is signed.
-        signed: the commit that is signed.
-        seconds: when, since 1970, as the signer says.
-        payload: the bytes that are signed.
+    `reference` is that of the session or handover, `signed` its commit, `seconds` the signer's time since 1970, and
+    `payload` the signed bytes.
     """
 
     reference: str
@@ -152,7 +149,7 @@ class SignatureTag:
 
 
 def signature_of(reference: str) -> str:
-    """The name of the reference of a signature, by the name of that of what is signed; works for beginnings, too."""
+    """Returns the reference of the signature for a reference; works for prefixes, too."""
     return SIGNATURES + reference.removeprefix(_OURS)
 
 
@@ -162,7 +159,7 @@ def signed_by(reference: str) -> str:
 
 
 def payload_of(reference: str, commit: ObjectId, seconds: int, host: str) -> bytes:
-    """What a machine signs of a session or a handover: its newest commit, at a time in seconds since 1970."""
+    """Returns what a machine signs: the newest commit at a reference, at a time in seconds since 1970."""
     lines = [
         f"object {commit.hex()}",
         "type commit",
@@ -175,7 +172,7 @@ def payload_of(reference: str, commit: ObjectId, seconds: int, host: str) -> byt
 
 
 def decode_tag(tag: ObjectId, data: bytes) -> SignatureTag:
-    """Reads a tag, given its id and its bytes; raises `StoreCorrupt` if it is no signature that snapd makes."""
+    """Decodes a tag; raises `StoreCorrupt` if it is not a signature in snapd's format."""
     found = _TAG.fullmatch(data.decode("ascii", "replace"))
     key = None if found is None else fingerprint_in(found["armored"])
     if found is None or key is None:
@@ -191,12 +188,12 @@ def decode_tag(tag: ObjectId, data: bytes) -> SignatureTag:
 
 
 def fingerprint_in(armored: str) -> str | None:
-    """The fingerprint of the key in a signature without its first and last line; None if it has none."""
+    """Returns the key's fingerprint in a signature without its first and last line; None if there is none."""
     try:
         data = base64.b64decode(armored.replace("\n", ""), validate=True)
     except binascii.Error:
         return None
-    # PROTOCOL.sshsig of OpenSSH: magic, version, then the public key, with its length before it
+    # PROTOCOL.sshsig of OpenSSH: magic, version, the length of the public key, the public key
     start = len(_MAGIC) + 8
     length = int.from_bytes(data[start - 4 : start], "big")
     if not data.startswith(_MAGIC) or not 0 < length <= len(data) - start:
@@ -205,5 +202,5 @@ def fingerprint_in(armored: str) -> str | None:
 
 
 def fingerprint(key: bytes) -> str:
-    """The fingerprint of a public key, as ssh shows it."""
+    """Returns the fingerprint of a public key, as ssh shows it."""
     return "SHA256:" + base64.b64encode(hashlib.sha256(key).digest()).decode().rstrip("=")

@@ -1,4 +1,4 @@
-"""Hands the folder over to another machine: all files as they are, and everything that agents did."""
+"""Hands the folder over to another machine: all files as they are, and the history of its sessions."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ from .push import Push, PushOutcome, Signing
 from .remote_sessions import Carrier, RemoteSessions
 
 MOST_COMMITS = 1000
-"""How many commits a handover names: the other machine's newest commit is probably one of them."""
+"""How many commits a handover lists, so that the other machine's newest commit is probably one of them."""
 
 MOST_SINCE = 100
-"""How many earlier handovers one is known to go on from."""
+"""How many earlier handovers a handover lists as its predecessors."""
 
 _FILES = (REGULAR, EXECUTABLE, SYMLINK)
 _NAME = re.compile(HANDOVER_NAME)
@@ -53,11 +53,8 @@ _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 class HandoverOptions(ExcludeOptions):
     """How a client wants to hand over.
 
-    Attributes:
-        name: by which others ask for it; None for one made of the names of the folder and of this machine.
-        include: ignored files that go with it.
-        dry_run: whether only to say what would leave the machine.
-        signing: how to sign it; None not to.
+    `name` identifies it to others; None for a name made of those of the folder and this machine. `include` are ignored
+    files to send as well. `dry_run` only reports what would leave the machine. `signing` None does not sign.
     """
 
     name: str | None = None
@@ -68,22 +65,14 @@ class HandoverOptions(ExcludeOptions):
 
 @attrs.frozen
 class MadeHandover(PushOutcome):
-    """What was handed over, or would be, with the sessions that go with it; `name` is by which others ask for it."""
+    """What was handed over, or would be, with the sessions that go with it."""
 
     name: str
 
 
 @attrs.define(eq=False)
 class HandOver:
-    """Hands one workspace over.
-
-    Args:
-        writer: captures the folder.
-        store: of the workspace.
-        step_changes: says what separates the changes of steps from each other.
-        elsewhere: the other machines.
-        push: copies the sessions, and says what leaves the machine.
-    """
+    """Hands one workspace over."""
 
     _writer: Writer
     _store: Store
@@ -94,16 +83,10 @@ class HandOver:
     def hand_over(self, there: Carrier, options: HandoverOptions, call: Call) -> MadeHandover:
         """Hands over: all or nothing. The folder and its sessions stay here as they are.
 
-        Args:
-            there: gets it.
-            options: how.
-            call: the request.
-
-        Raises:
-            InvalidParams: the name cannot be one, or there is no such key.
-            RemoteFailed: nothing was handed over.
-            RemoteChanged: the remote has somebody else's handover of this name, or steps that this machine lacks.
-            SigningFailed, StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was handed over.
+        Raises `InvalidParams` if the name or the key cannot be used; `RemoteChanged` if the remote has another
+        machine's handover of this name, or steps that this machine lacks; and `RemoteFailed`, `SigningFailed`,
+        `StoreCorrupt`, `StorageFull`, `WorkspaceGone`, `IoError` or `Cancelled`. After any of them nothing was handed
+        over.
         """
         name = self._name(options.name)
         signer = None if options.signing is None else self._elsewhere.signer(options.signing.key)
@@ -152,7 +135,7 @@ class HandOver:
         return wanted
 
     def _captured(self, options: HandoverOptions, call: Call) -> Snapshot:
-        """Captures the folder, so that what open steps did up to now counts as theirs."""
+        """Captures the folder, so that changes so far are attributed to the open steps."""
         with self._writer.turn(call):
             self._writer.work_tree.check_present()
             seen = self._writer.capture_now(call)
@@ -209,7 +192,7 @@ class HandOver:
         )
 
     def _tree_of(self, commit: ObjectId, call: Call) -> ObjectId | None:
-        """The tree of a commit of the project, once its directories can be read."""
+        """Returns the tree of a commit of the project, and makes its directories readable in the store."""
         project = self._elsewhere.project
         tree = project.tree(commit, call)
         if tree is None:
@@ -218,7 +201,7 @@ class HandOver:
 
 
 def remembered(handover: Handover, *, is_own: bool) -> HandoverRecord:
-    """What a folder remembers of a handover."""
+    """Returns the record that a folder keeps of a handover."""
     return HandoverRecord(
         handover.handover_id, handover.name, handover.folder.tree, is_own, handover.since, handover.kept
     )
@@ -230,10 +213,9 @@ def _since(lineage: Sequence[HandoverRecord]) -> tuple[str, ...]:
 
 
 def take_directories(store: Store, sources: Sequence[bytes], tree: ObjectId, call: Call) -> bool:
-    """Has a store get a tree of a project's git with all directories in it, but no files; False if some are missing.
+    """Copies a tree of the project's git with all directories, but no files, into a store.
 
-    Raises:
-        StoreCorrupt, StorageFull, IoError, Cancelled: it did not get all of them.
+    Returns False if some directories are missing.
     """
     level: set[ObjectId] = {tree} - {EMPTY_TREE}
     done: set[ObjectId] = set()

@@ -1,8 +1,7 @@
-"""Which sessions of other machines this one has: their names, their steps, and what the remotes are known to have.
+"""The index of fetched sessions: their references and steps, and what each remote is known to have.
 
-Everything in it follows from the references of the mirrors and the events that these name, so it is made anew where it
-is missing, damaged or of another version. Only what was pushed does not: to know less of that costs one more question
-to the remote.
+Except for what was pushed, all of it is derived from the references of the mirrors and their events: a file that is
+missing, damaged or of another version is rebuilt. Losing what was pushed costs one more request to the remote.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ VERSION = 5
 
 TABLES = (
     "CREATE TABLE mirrors (mirror TEXT PRIMARY KEY, stamp TEXT NOT NULL, dropped INTEGER NOT NULL)",
-    # AUTOINCREMENT: a place is never given again, so a page of a list goes on where the one before it ended
+    # AUTOINCREMENT: a place is never reused, so a page of a list continues where the one before it ended
     (
         "CREATE TABLE sessions (place INTEGER PRIMARY KEY AUTOINCREMENT, mirror TEXT NOT NULL, chain TEXT NOT NULL, "
         "head BLOB NOT NULL, host TEXT NOT NULL, taken INTEGER NOT NULL, session_id TEXT NOT NULL, agent TEXT, "
@@ -53,23 +52,23 @@ TABLES = (
     "CREATE INDEX steps_by_begin ON steps (begun_on)",
     "CREATE INDEX steps_by_end ON steps (ended_on)",
     "CREATE INDEX open_steps ON steps (place) WHERE is_open",
-    # what a remote has other than what was fetched from there; no head for a session that it does not have any more
+    # what a remote has, where that differs from what was fetched; head is NULL for a session that is gone there
     (
         "CREATE TABLE there (mirror TEXT NOT NULL, chain TEXT NOT NULL, head BLOB, PRIMARY KEY (mirror, chain)) "
         "WITHOUT ROWID"
     ),
-    # the signatures that were fetched, by their own names, with what the last check of them said
+    # fetched signatures by the names of their own references, with the result of their last check
     (
         "CREATE TABLE signatures (mirror TEXT NOT NULL, chain TEXT NOT NULL, tag BLOB NOT NULL, head BLOB NOT NULL, "
         "covers TEXT NOT NULL, signed BLOB, key TEXT, seconds INTEGER, stamp TEXT, state TEXT, signer TEXT, "
         "reason TEXT, PRIMARY KEY (mirror, chain)) WITHOUT ROWID"
     ),
-    # those that this machine made, so that it need not make them again
+    # signatures that this machine made, so that it need not make them again
     (
         "CREATE TABLE made (mirror TEXT NOT NULL, chain TEXT NOT NULL, signed BLOB NOT NULL, tag BLOB NOT NULL, "
         "key TEXT NOT NULL, PRIMARY KEY (mirror, chain)) WITHOUT ROWID"
     ),
-    # where blobs and messages were ever sent to
+    # the addresses that blobs and messages were ever sent to
     "CREATE TABLE sent (what BLOB NOT NULL, address TEXT NOT NULL, PRIMARY KEY (what, address)) WITHOUT ROWID",
 )
 _LISTED = (
@@ -79,17 +78,14 @@ _LISTED = (
 _IDS = ("step_id", "message_id", "begun_on", "ended_on")
 NEIGHBOURS = beside(("sessions", "session_id"), *[("steps", column) for column in _IDS])
 _MOST_NAMES = 500
-"""How many names one statement has: SQLite allows 999 in all."""
+"""Names in one statement: SQLite allows 999 parameters."""
 
 
 @attrs.frozen
 class IndexedStep:
-    """What the index has of a step.
+    """A step in the index.
 
-    Attributes:
-        is_open: whether it had not ended.
-        begun_on: the hash of the snapshot on which it began.
-        ended_on: that on which it ended, or was left; None if neither.
+    `begun_on` is the hash of the snapshot with which the step began, `ended_on` the hash of the last one, or None.
     """
 
     step_id: StepId
@@ -101,13 +97,10 @@ class IndexedStep:
 
 @attrs.frozen
 class Entry:
-    """A session to be put into the index.
+    """A session to put into the index.
 
-    Attributes:
-        chain: the name of its reference.
-        head: its newest commit.
-        host: the machine that made that.
-        newest: when that was, milliseconds since 1970.
+    `chain` is the name of its reference, `head` its newest commit, made by the machine `host` at the time `newest`
+    (milliseconds since 1970).
     """
 
     chain: str
@@ -120,12 +113,10 @@ class Entry:
 
 @attrs.frozen
 class IndexedSession:
-    """A session in the index, as of `Entry`.
+    """A session in the index: an `Entry` with its mirror.
 
-    Attributes:
-        place: in the list of all: later ones have greater numbers.
-        mirror: the name of the mirror that has it.
-        taken: when this machine got the newest commit, milliseconds since 1970.
+    `place` orders the list of all sessions and is never reused. `taken` is when this machine fetched `head`,
+    milliseconds since 1970.
     """
 
     place: int
@@ -139,10 +130,10 @@ class IndexedSession:
 
 
 class IndexFile:
-    """The file of an index. Safe to use from several threads.
+    """The SQLite file of an index. Safe to use from several threads.
 
-    It is opened at the first question, and made anew if it is damaged; `opened` says how often it was opened. Every
-    method raises `StorageFull` or `IoError` if the file cannot be read or written.
+    The first query opens it; a damaged file is rebuilt. `opened` counts how often it was opened. Every method raises
+    `StorageFull` or `IoError` if the file cannot be read or written.
     """
 
     def __init__(self, path: str) -> None:
@@ -152,14 +143,14 @@ class IndexFile:
         self.opened = 0
 
     def close(self) -> None:
-        """Closes the file; the next question opens it again."""
+        """Closes the file; the next query opens it again."""
         with self._lock:
             connection, self._connection = self._connection, None
             if connection is not None:
                 connection.close()
 
     def ask(self, statement: str, *values: Any) -> list[Any]:
-        """The answers to a question."""
+        """Returns the rows of a query."""
         return self._do(lambda connection: connection.execute(statement, values).fetchall())
 
     @staticmethod
@@ -168,7 +159,7 @@ class IndexFile:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Has what is changed in the block changed as a whole, or not at all."""
+        """Applies the changes of the block as one transaction."""
         with self._lock:
             self._do(lambda connection: connection.execute("BEGIN IMMEDIATE"))
             connection = self._connection
@@ -177,7 +168,7 @@ class IndexFile:
                 yield connection
                 connection.execute("COMMIT")
             except sqlite3.Error as error:
-                # the file is as it was; what is left of the transaction goes when it is closed
+                # closing the connection rolls the transaction back
                 self.close()
                 raise self._failed(error) from error
             except BaseException:
@@ -190,7 +181,7 @@ class IndexFile:
                 return work(self._opened())
             except sqlite3.DatabaseError as error:
                 if isinstance(error, sqlite3.OperationalError | sqlite3.ProgrammingError):
-                    # it could not be read now, which says nothing about what is in it
+                    # the file could not be read now, but need not be damaged
                     raise self._failed(error) from error
                 logger.warning("%s is damaged, and is made anew: %s", self._path, error)
                 self._remove()
@@ -222,7 +213,7 @@ class IndexFile:
         try:
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-            # what was forgotten is in none of its files
+            # deleted rows must not stay readable in the file
             connection.execute("PRAGMA secure_delete = ON")
             connection.execute("PRAGMA journal_mode = TRUNCATE")
         except BaseException:
@@ -250,55 +241,55 @@ class IndexFile:
 class SessionIndex(IndexFile):
     """The index of all mirrors of a store."""
 
-    # -- what it knows of a mirror
+    # -- the state of a mirror
 
     def mirrors(self) -> set[str]:
-        """The names of those that it knows."""
+        """Returns the names of the mirrors in the index."""
         return {name for (name,) in self.ask("SELECT mirror FROM mirrors")}
 
     def stamp(self, mirror: str) -> str | None:
-        """What the references of a mirror looked like when they were last read; None if they never were."""
+        """Returns the state of a mirror's references when they were last read; None if they never were."""
         found: str | None = self._first(self.ask("SELECT stamp FROM mirrors WHERE mirror = ?", mirror))
         return found
 
     def heads(self, mirror: str, names: Collection[str] | None = None) -> dict[str, ObjectId]:
-        """The newest commits of the sessions of a mirror, by the names of their references; of all, or of some."""
+        """Returns the newest commits of sessions by the names of their references; of all sessions for None."""
         return dict(self.named("SELECT chain, head FROM sessions WHERE mirror = ?", mirror, names))
 
     def there(self, mirror: str, names: Collection[str]) -> dict[str, ObjectId]:
-        """What the remote of a mirror was last known to have of some references."""
+        """Returns what the remote of a mirror was last known to have of some references."""
         noted = dict(self.named("SELECT chain, head FROM there WHERE mirror = ?", mirror, names))
         signatures = dict(self.named("SELECT chain, tag FROM signatures WHERE mirror = ?", mirror, names))
         found = {**self.heads(mirror, names), **signatures, **noted}
         return {chain: head for chain, head in found.items() if head is not None}
 
     def dropped(self, mirror: str) -> int:
-        """How many sessions, or versions of them, were dropped from a mirror since its last `note_swept`."""
+        """Returns how many sessions, or versions of them, were dropped since the last `note_swept`."""
         return self._first(self.ask("SELECT dropped FROM mirrors WHERE mirror = ?", mirror)) or 0
 
     def count(self, mirror: str) -> int:
-        """How many sessions a mirror has."""
+        """Returns the number of sessions of a mirror."""
         return self._first(self.ask("SELECT COUNT(*) FROM sessions WHERE mirror = ?", mirror)) or 0
 
-    # -- questions
+    # -- queries
 
     def page(self, after: int, limit: int) -> list[IndexedSession]:
-        """Sessions of all mirrors in the order of their places, which are greater than `after`."""
+        """Returns sessions of all mirrors in the order of their places, from the first one above `after`."""
         return self._sessions("WHERE place > ? ORDER BY place LIMIT ?", after, limit)
 
     def of_session(self, session_id: SessionId) -> IndexedSession | None:
-        """A session by its name."""
+        """Returns a session by its id."""
         found = self._sessions(
             "WHERE chain = ? AND session_id = ? ORDER BY place LIMIT 1", chain_of_session(session_id), session_id
         )
         return next(iter(found), None)
 
     def at(self, mirror: str, names: Collection[str]) -> list[IndexedSession]:
-        """Sessions of a mirror by the names of their references."""
+        """Returns sessions of a mirror by the names of their references."""
         return [_indexed(row) for row in self.named(f"{_LISTED} WHERE mirror = ?", mirror, names)]
 
     def with_steps(self, wanted: StepQuery, after: int, limit: int) -> list[IndexedSession]:
-        """Sessions with a step that a query may mean, as `page`; its `session_id` and `parent` do not count."""
+        """Like `page`, for sessions with a step that may match; ignores `session_id` and `parent` of the query."""
         conditions: list[str] = ["place > ?"]
         values: list[Any] = [after]
         if wanted.prefix:
@@ -321,24 +312,19 @@ class SessionIndex(IndexFile):
         return self._sessions(f"WHERE place IN ({places}) ORDER BY place", *values, limit)
 
     def neighbours(self, name: str) -> tuple[str, ...]:
-        """The ids of each kind that come right before and after one in order, as far as there are any."""
+        """Returns the ids of each kind right before and after a name in order, as far as there are any."""
         return tuple([found for (found,) in self.ask(NEIGHBOURS, name) if found])
 
     def older_than(self, mirror: str, milliseconds: int) -> list[IndexedSession]:
-        """Sessions of a mirror that neither anybody added to, nor this machine fetched, since a time."""
+        """Returns sessions with no event newer than a time that were also fetched before it."""
         return self._sessions("WHERE mirror = ? AND newest < ? AND taken < ?", mirror, milliseconds, milliseconds)
 
     # -- changes
 
     def put(self, mirror: str, entries: Iterable[Entry], gone: Iterable[str], stamp: str, taken: int) -> None:
-        """Puts sessions in, in place of what was known of them, and takes others out: all or nothing.
+        """Replaces or adds `entries` and removes the references `gone`: all or nothing.
 
-        Args:
-            mirror: the name of the mirror.
-            entries: those that are new or others than before.
-            gone: the names of the references that the mirror does not have any more.
-            stamp: what the references look like now.
-            taken: the time, milliseconds since 1970.
+        `stamp` is the state of the references now, `taken` the time in milliseconds since 1970.
         """
         with self.transaction() as connection:
             dropped = 0
@@ -348,7 +334,7 @@ class SessionIndex(IndexFile):
                 ).rowcount
             for entry in entries:
                 dropped += _put(connection, mirror, entry, taken)
-                # what was fetched is newer than what was noted before
+                # what was fetched is newer than an earlier note
                 connection.execute("DELETE FROM there WHERE mirror = ? AND chain = ?", (mirror, entry.chain))
             connection.execute(
                 "INSERT INTO mirrors VALUES (?, ?, ?) ON CONFLICT (mirror) DO UPDATE "
@@ -357,47 +343,47 @@ class SessionIndex(IndexFile):
             )
 
     def note_remote_heads(self, mirror: str, heads: Mapping[str, ObjectId | None]) -> None:
-        """Notes what the remote of a mirror has now of some references; None for what it does not have any more."""
+        """Records what the remote has now of some references; None for a reference that is gone there."""
         with self.transaction() as connection:
             connection.executemany(
                 "INSERT OR REPLACE INTO there VALUES (?, ?, ?)", [(mirror, *each) for each in heads.items()]
             )
 
     def note_sent(self, address: str, what: Iterable[bytes]) -> None:
-        """Notes that blobs, and messages by their ids, were sent to an address."""
+        """Records that blobs, and messages by their ids, were sent to an address."""
         with self.transaction() as connection:
             connection.executemany("INSERT OR IGNORE INTO sent VALUES (?, ?)", [(each, address) for each in what])
 
     def sent(self, what: Iterable[bytes] | None) -> set[str]:
-        """The addresses that any of some blobs and messages were sent to; those that anything was, for None."""
+        """Returns the addresses that any of these blobs and messages, or for None anything, was sent to."""
         if what is None:
             return {address for (address,) in self.ask("SELECT DISTINCT address FROM sent")}
         return {address for each in what for (address,) in self.ask("SELECT address FROM sent WHERE what = ?", each)}
 
     def forget_sent(self, what: Iterable[bytes]) -> None:
-        """Forgets that anything was sent: the id of a blob can say what is in it."""
+        """Forgets that blobs were sent: the id of a blob can reveal its contents."""
         with self.transaction() as connection:
             connection.executemany("DELETE FROM sent WHERE what = ?", [(each,) for each in what])
 
     def remove(self, mirror: str) -> None:
-        """Takes a mirror out with all of its sessions."""
+        """Removes a mirror with all of its sessions."""
         with self.transaction() as connection:
             for table in ("sessions", "signatures", "made", "there", "mirrors"):
                 # the names of the tables are constants
                 connection.execute(f"DELETE FROM {table} WHERE mirror = ?", (mirror,))  # noqa: S608
 
     def note_swept(self, mirror: str) -> None:
-        """Notes that nothing is left of what was dropped from a mirror."""
+        """Records that nothing is left of what was dropped from a mirror."""
         with self.transaction() as connection:
             connection.execute("UPDATE mirrors SET dropped = 0 WHERE mirror = ?", (mirror,))
 
-    # -- the file, also for what else it holds of mirrors
+    # -- queries, also for the other tables
 
     def _sessions(self, clause: str, *values: Any) -> list[IndexedSession]:
         return [_indexed(row) for row in self.ask(_LISTED + clause, *values)]
 
     def named(self, statement: str, mirror: str, names: Collection[str] | None) -> Iterator[tuple[Any, ...]]:
-        """The answers to a question about a mirror, for references by their names; None for all."""
+        """Returns the rows of a query about a mirror, for some references or, for None, all."""
         if names is None:
             yield from self.ask(statement, mirror)
             return
@@ -416,7 +402,7 @@ def _create(connection: sqlite3.Connection) -> None:
 
 
 def _put(connection: sqlite3.Connection, mirror: str, entry: Entry, taken: int) -> int:
-    """Puts a session in; gives how many versions of it that replaces."""
+    """Puts a session in; returns how many versions of it were replaced."""
     had = connection.execute(
         "SELECT place, head FROM sessions WHERE mirror = ? AND chain = ?", (mirror, entry.chain)
     ).fetchone()

@@ -1,8 +1,8 @@
-"""Looks at what came from another machine before any of it is used.
+"""Inspects what came from another machine before any of it is used.
 
-Git has compared every object with its id and with the format of its kind (`fetch.fsckObjects`). The rest is looked at
-here: that each commit is an event and nothing else, that its tree keeps just what the event names, that no name in a
-tree means something outside of it, that all of it is there, and that it is not more than the limits.
+Git has checked the id and the format of every object (`fetch.fsckObjects`). This checks that each commit is an event
+and nothing else, that its tree has just what the event names, that no name in a tree leads out of it, that nothing is
+missing, and that the limits hold.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ from .outgoing import is_host
 _MODES = (REGULAR, EXECUTABLE, SYMLINK, TREE)
 _LONGEST_LINK = 4096
 _LARGEST = 1 << 53
-"""From here on, JSON does not have every number; and no time is as late."""
+"""JSON cannot represent every number from here on; and no time is that late."""
 
 
 @attrs.frozen
 class Limits:
-    """The most that is taken from another machine at once.
+    """The most that is accepted from another machine at once.
 
     Attributes:
         events: of one session.
-        objects: directories and files, of one snapshot, and different ones of all sessions together.
+        objects: directories and files of one snapshot, and distinct ones of all sessions together.
         blob_bytes: the size of one file.
         bytes: the sizes of all files together.
         path_bytes: the length of a path below the folder.
-        sessions: that are new, or others than before.
-        event_bytes: the size of one event, of one directory without what is below, or of one list of directories.
-        pack_bytes: what git takes from the line, in one file.
-        memory_bytes: what a process of git takes of the memory.
-        seconds: of processor time that a process of git takes.
+        sessions: that are new or changed.
+        event_bytes: one event, one directory without what is below, or one list of directories.
+        pack_bytes: one file that git receives.
+        memory_bytes: memory of one git process.
+        seconds: processor time of one git process.
     """
 
     events: int = 1_000_000
@@ -72,13 +72,9 @@ class Limits:
 
 @attrs.define(eq=False)
 class Inspection:
-    """Looks at sessions of one fetch.
+    """Inspects the sessions of one fetch.
 
-    Args:
-        repository: has what was fetched.
-        complete: gets missing objects from where this machine has them; gives those that are there now.
-        limits: the most that is taken.
-        call: the request.
+    `complete` copies missing objects from elsewhere on this machine, and returns those that are present then.
     """
 
     _repository: ShadowRepository
@@ -92,11 +88,9 @@ class Inspection:
     _bytes: int = attrs.field(default=0, init=False)
 
     def session(self, chain: str, head: ObjectId) -> None:
-        """Looks at a session, by the name of its reference and its newest commit.
+        """Inspects the session at a reference with this newest commit.
 
-        Raises:
-            Untrusted: it is not what it says, or over a limit.
-            IoError, Cancelled: it could not be looked at.
+        Raises `Untrusted` if it is malformed or over a limit, and `IoError`, `Cancelled`.
         """
         with _refusing(chain):
             events = self._events(chain, head)
@@ -106,7 +100,7 @@ class Inspection:
             self._files({oid for event in events for _, oid in effect_blobs(event)})
 
     def handover(self, name: str, head: ObjectId) -> None:
-        """Looks at a handover, and at the events that come with it; raises as `session`."""
+        """Inspects a handover and the events that come with it; raises as `session`."""
         with _refusing(name):
             self._present([head])
             self._small(head)
@@ -131,7 +125,7 @@ class Inspection:
             self._files({oid for event in events for _, oid in effect_blobs(event)})
 
     def _events(self, chain: str, head: ObjectId | None) -> list[Event]:
-        """The events, oldest first."""
+        """Returns the events, oldest first."""
         events: list[Event] = []
         commit = head
         while commit is not None:
@@ -180,27 +174,27 @@ class Inspection:
         return is_short and b"\0" not in path and all(map(is_restorable_name, path.split(b"/")))
 
     def _coverage(self, oid: ObjectId) -> None:
-        """Looks at the coverage of a snapshot, of which nothing but the empty directories travels."""
+        """Checks the coverage of a snapshot: only empty directories travel."""
         self._small(oid)
         data = self._repository.read_blob(oid)
         try:
             found = decode(data)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise Untrusted(f"blob {oid.hex()} is not the list of directories that it should be") from error
-        # of a handover, also the ignored files that go with it
+        # a handover also has the ignored files that travel with it
         if data != encode(Coverage(empty_dirs=found.empty_dirs, forced=found.forced)):
             raise Untrusted(f"blob {oid.hex()} has more than a list of directories and ignored files")
         if not all(map(self._is_path, (*found.empty_dirs, *found.forced))):
             raise Untrusted(f"blob {oid.hex()} names a path that no folder can have")
 
     def _small(self, oid: ObjectId) -> None:
-        """Makes sure that an object that is read as a whole is none of enormous size."""
+        """Checks the size of an object that is read as a whole."""
         _, size = self._repository.describe(oid)
         if size > self._limits.event_bytes:
             raise Untrusted(f"object {oid.hex()} has {size} bytes, which is over the limit")
 
     def _all_trees(self, roots: Sequence[ObjectId]) -> None:
-        """Looks at directories and all below them, level by level."""
+        """Checks directories and all below them, level by level."""
         level = set(roots) - self._trees.keys()
         while level:
             self._present(level)
@@ -222,7 +216,7 @@ class Inspection:
 
     def _names(self, tree: ObjectId, entries: Sequence[TreeEntry]) -> None:
         names = {entry.name for entry in entries}
-        # git compares the order only where it speaks a newer protocol than plain HTTP
+        # over plain HTTP, git does not check the order of entries
         if object_id("tree", encode_tree(entries)) != tree:
             raise Untrusted(f"tree {tree.hex()} is not written as git writes it")
         if len(names) < len(entries) or not all(
@@ -231,7 +225,7 @@ class Inspection:
             raise Untrusted(f"tree {tree.hex()} has an entry that no folder can have")
 
     def _measure(self, root: ObjectId) -> None:
-        """Counts the files of a tree, and its longest path: few directories can stand for more than anybody has."""
+        """Limits the files of a tree and its longest path: few directories can stand for any number of files."""
         waiting = [root]
         while waiting:
             tree = waiting[-1]
@@ -249,7 +243,7 @@ class Inspection:
             self._extents[tree] = (count, longest)
 
     def _files(self, blobs: set[ObjectId], links: Iterable[ObjectId] = ()) -> None:
-        """Looks at the sizes of files, and of those that are symlinks."""
+        """Checks the sizes of files, and of those that are symlinks."""
         fresh = blobs - self._blobs
         self._present(fresh)
         for oid in fresh:
@@ -265,7 +259,7 @@ class Inspection:
             raise Untrusted(f"it has more than {self._limits.objects} files and directories")
 
     def _present(self, wanted: Iterable[ObjectId]) -> None:
-        """Makes sure that objects are there, from wherever this machine has them."""
+        """Checks that objects are present, here or elsewhere on this machine."""
         packs = self._repository.packs.now()
         missing = [oid for oid in wanted if oid != EMPTY_TREE and not self._repository.has(oid, packs)]
         if missing:
@@ -276,7 +270,7 @@ class Inspection:
 
 @contextmanager
 def _refusing(name: str) -> Iterator[None]:
-    """Refuses a reference if something in the block cannot be read."""
+    """Raises `Untrusted` for a reference if something in the block cannot be read."""
     try:
         yield
     except NewerFormat as error:
@@ -302,7 +296,6 @@ def _trees(event: Event) -> Iterator[ObjectId]:
 
 
 def _paths(event: Event) -> Iterator[RelPath]:
-    """The paths that an event names."""
     what = event.what
     match what:
         case StepEnded(_, claims):

@@ -1,6 +1,6 @@
-"""What this machine has of one remote: the sessions that were fetched from there, each whole and looked at.
+"""A mirror: the sessions and handovers fetched from one remote, each complete and inspected.
 
-To keep that small, old sessions are dropped, what nothing needs any more is removed, and packs are put together.
+Maintenance keeps it small: it drops old sessions, removes unreachable objects and consolidates packs.
 """
 
 from __future__ import annotations
@@ -44,25 +44,24 @@ from .signatures import IndexedSignature, MirrorSignatures
 logger = logging.getLogger(__name__)
 
 _SIGNED = (SESSIONS, HANDOVERS)
-"""What can have a signature, by what the names of its references begin with."""
+"""Prefixes of the references that can have a signature."""
 
 _ENDINGS = ("pack", "rev", "idx")
-"""The files of a pack, the index last: without it, git does not see the others."""
+"""The files of a pack, the index last: git ignores a pack without an index."""
 
 _SHARE = 10
-"""In the background, a mirror is swept once the sessions that were dropped are this part of those that it has: a sweep
-reads the directories of all that stay."""
+"""A mirror is swept in the background once this fraction (1 in 10) of its sessions was dropped.
+
+A sweep reads the directories of all sessions that stay.
+"""
 
 
 @attrs.frozen
 class FetchedHandover:
     """A handover that was fetched.
 
-    Attributes:
-        events: what its sessions did, oldest first.
-        directory: the git `objects` directory that holds them.
-        newest: the commit of the newest event; None if there is none.
-        signature: what is known of its signature; None if it has none, or nobody checked it yet.
+    `events` has what its sessions did, oldest first, and `newest` the commit of the last one; `directory` is the git
+    `objects` directory that holds them. `signature` is None if there is none, or it was not checked yet.
     """
 
     handover: Handover
@@ -76,17 +75,9 @@ class FetchedHandover:
 class Mirror:
     """The sessions and handovers of one remote. Safe to use from several threads.
 
-    Args:
-        path: its directory; made, private, if it does not exist.
-        index: of all mirrors; it knows this one by the last part of the path.
-
-    Attributes:
-        repository: has the sessions; their references have the names that they have at the remote.
-        directory: the git `objects` directory of that.
-        changing: held by whoever fetches or sweeps: a sweep must not remove what a fetch counts on.
-
-    Raises:
-        StoreCorrupt, StorageFull, IoError: it could not be opened or made.
+    `path` is a private directory that is created if needed; its last part names the mirror in the index. The references
+    in `repository` have the same names as at the remote. A fetch or sweep holds `changing`, because a sweep must not
+    remove what a fetch counts on. Raises `StoreCorrupt`, `StorageFull` or `IoError` if it cannot be opened.
     """
 
     def __init__(self, path: str, index: SessionIndex) -> None:
@@ -97,19 +88,19 @@ class Mirror:
         self._index = index
         self._name = os.path.basename(path)
         self.signatures = MirrorSignatures(self.repository, index, self._name)
-        # references and index move together
+        # references and index change together
         self._moving = threading.RLock()
 
     def close(self) -> None:
-        """Writes the journal into the repository, as far as a fetch that failed left one."""
+        """Moves the journal, which a failed fetch may have left, into the repository."""
         try:
             self.repository.journal.checkpoint()
         except SnapdError as error:
-            # nothing is lost: the next opening replays the journal
+            # nothing is lost: the journal is replayed at the next opening
             logger.warning("%s was closed with its journal: %s", self.repository.path, error.message)
 
     def refresh(self) -> None:
-        """Has the index agree with the references, as after a crash; costs two looks at the disk if it does.
+        """Makes the index agree with the references, as after a crash; costs two `stat` calls if it does.
 
         Raises `StoreCorrupt`, `StorageFull`, `IoError`.
         """
@@ -125,28 +116,28 @@ class Mirror:
             self._index.put(self._name, entries, had.keys() - found.keys(), stamp, _now())
 
     def heads(self, names: Collection[str] | None = None) -> dict[str, ObjectId]:
-        """The newest commit of each session, by the name of its reference; of all, or of some; raises as `refresh`."""
+        """Returns the newest commits of sessions by the names of their references; of all sessions for None."""
         self.refresh()
         return self._index.heads(self._name, names)
 
     def listed(self, names: Collection[str]) -> list[IndexedSession]:
-        """Sessions by the names of their references, in the order of their places."""
+        """Returns sessions by the names of their references, in the order of their places."""
         self.refresh()
         return sorted(self._index.at(self._name, names), key=lambda indexed: indexed.place)
 
     def known(self, names: Collection[str]) -> dict[str, ObjectId]:
-        """What the remote was last known to have of some references: `heads`, and what is known since."""
+        """Returns what the remote was last known to have: `heads`, and what was learned since."""
         self.refresh()
         return self._index.there(self._name, names)
 
     def note_remote_heads(self, heads: Mapping[str, ObjectId | None]) -> None:
-        """Notes what the remote has now of some references; None for what it does not have any more."""
+        """Records what the remote has now of some references; None for a reference that is gone there."""
         self._index.note_remote_heads(self._name, heads)
 
     def drop(self, names: Collection[str]) -> int:
-        """Drops sessions and handovers here; gives how many there were. `Upkeep` removes their objects.
+        """Drops sessions and handovers; returns how many existed. `Upkeep` removes their objects.
 
-        Some may be dropped after `StorageFull`, `IoError`.
+        After `StorageFull` or `IoError`, some may be dropped.
         """
         with self._moving:
             handovers = self.handover_heads().keys() & set(names)
@@ -159,24 +150,24 @@ class Mirror:
             return len(had)
 
     def events(self, name: str, head: ObjectId) -> tuple[Event, ...]:
-        """The events of a session, newest first; raises `StoreCorrupt`."""
+        """Returns the events of a session, newest first; raises `StoreCorrupt`."""
         return tuple(link.event for link in walk(name, head, self.repository.read_commit))
 
     def events_of(self, name: str, head: ObjectId) -> Iterable[Event]:
-        """The events of a session or a handover, by the name of its reference; raises `StoreCorrupt`."""
+        """Returns the events of a session or a handover by its reference, newest first; raises `StoreCorrupt`."""
         newest = self._handover(head).events if name.startswith(HANDOVERS) else head
         return () if newest is None else self.events(name, newest)
 
     def handover_heads(self) -> dict[str, ObjectId]:
-        """The commit of each handover, by the name of its reference; raises `StoreCorrupt`, `IoError`."""
+        """Returns the commit of each handover by the name of its reference."""
         return references_below(self.repository.path, HANDOVERS).whole()
 
     def handovers(self) -> Sequence[Handover]:
-        """The records of all handovers that were fetched; raises `StoreCorrupt`, `IoError`."""
+        """Returns the records of all fetched handovers."""
         return [self._handover(head).handover for _, head in sorted(self.handover_heads().items())]
 
     def handovers_before(self, milliseconds: int) -> list[str]:
-        """The references of handovers that were made, and taken over, before a time."""
+        """Returns the references of handovers that were both made and taken over before a time."""
         return [
             HANDOVERS + handover.name
             for handover in self.handovers()
@@ -184,7 +175,7 @@ class Mirror:
         ]
 
     def handover(self, name: str) -> FetchedHandover | None:
-        """A handover that was fetched, by its name; None if there is none. Raises `StoreCorrupt`, `IoError`."""
+        """Returns a fetched handover by its name; None if there is none."""
         head = self.handover_heads().get(HANDOVERS + name)
         if head is None:
             return None
@@ -196,18 +187,15 @@ class Mirror:
         return decode_handover(head, self.repository.read_commit(head), self.repository.read_tree)
 
     def timeline(self, name: str, head: ObjectId) -> FetchedTimeline:
-        """The log of a session, of which nothing was read yet."""
+        """Returns the timeline of a session, which is read on demand."""
         return FetchedTimeline(self.repository, name, head)
 
     @contextmanager
     def quarantine(self, borrowed: Sequence[str], names: Collection[str] | None = None) -> Iterator[str]:
-        """The directory of a repository to fetch into, which is removed at the end of the block.
+        """Creates a temporary repository to fetch into, for the block.
 
-        It knows what was fetched before, so that the remote need not send that again.
-
-        Args:
-            borrowed: the `objects` directories of what else this machine has of the project.
-            names: the references that are fetched; None for all.
+        It has the references `names` (None for all) that were fetched before, and borrows the `objects` directories of
+        `borrowed`, so that the remote need not send again what this machine has.
         """
         path = tempfile.mkdtemp(prefix="snapd-fetch-")
         try:
@@ -225,22 +213,11 @@ class Mirror:
     def take(
         self, quarantine: str, is_asked: Callable[[str], bool], borrowed: Sequence[str], limits: Limits, call: Call
     ) -> dict[str, ObjectId]:
-        """Takes what was fetched, once all of it was looked at.
+        """Inspects what was fetched into a quarantine, and moves it into the mirror: all or nothing.
 
-        Args:
-            quarantine: the repository that it was fetched into.
-            is_asked: whether the name of a reference is one of those that were asked for.
-            borrowed: as for `quarantine`.
-            limits: the most that is taken.
-            call: the request.
-
-        Returns:
-            The newest commit of each session or handover that is new or another, or that has another signature, by the
-            name of its reference.
-
-        Raises:
-            Untrusted: it is not what it says, or over a limit; nothing was taken.
-            StorageFull, IoError, Cancelled: nothing was taken.
+        Returns the newest commit of each session or handover that is new, changed or newly signed, by the name of its
+        reference. `is_asked` accepts the references that were requested; `borrowed` is as for `quarantine`. Raises
+        `Untrusted` if it is malformed or over a limit, and `StorageFull`, `IoError`, `Cancelled`.
         """
         targets = read_references(quarantine).whole()
         fetched = {name: head for name, head in targets.items() if name.startswith(_SIGNED) and is_asked(name)}
@@ -267,7 +244,7 @@ class Mirror:
             failpoint("mirror.take")
             with self._moving:
                 self.repository.journal.flush(fresh)
-                # from here on, the references need the packs
+                # from here on the references need the packs
                 moved = []
                 self.repository.journal.checkpoint()
                 if changed:
@@ -280,7 +257,7 @@ class Mirror:
         return changed
 
     def _inspected(self, inspection: Inspection, fresh: Mapping[str, ObjectId]) -> list[Entry]:
-        """What the index gets of new sessions and handovers; raises `Untrusted` if one is not what it says."""
+        """Returns the index entries of new sessions and handovers; raises `Untrusted` for a malformed one."""
         entries = []
         for name, head in fresh.items():
             if name.startswith(HANDOVERS):
@@ -296,7 +273,7 @@ class Mirror:
     def _resigned(
         self, names: Collection[str], tags: Mapping[str, ObjectId], had: Mapping[str, IndexedSignature]
     ) -> Iterator[str]:
-        """Those of some sessions and handovers whose tags are not those that this machine knows."""
+        """Returns the sessions and handovers whose tags differ from those in the index."""
         known = self._index.there(self._name, [signature_of(name) for name in names])
         for name in names:
             had_tag = had[name].tag if name in had else None
@@ -304,7 +281,7 @@ class Mirror:
                 yield name
 
     def _entry(self, name: str, head: ObjectId) -> Entry:
-        """What the index has of a session; raises `StoreCorrupt` if its events cannot follow each other."""
+        """Returns the index entry of a session; raises `StoreCorrupt` if its events are not a valid sequence."""
         timeline = self.timeline(name, head)
         try:
             sessions = timeline.sessions()
@@ -321,7 +298,7 @@ class Mirror:
         return Entry(name, head, host_of(self.repository.read_commit(head)), last.milliseconds, sessions[0], indexed)
 
     def _stamp(self) -> str:
-        """What the references look like from outside: every move of one changes a directory."""
+        """The state of the references as `stat` shows it: every change of one changes a directory."""
         parts = []
         for name in (SESSIONS.rstrip("/"), signature_of(SESSIONS).rstrip("/"), PACKED):
             status = status_if_there(os.path.join(self.repository.path, name))
@@ -329,7 +306,7 @@ class Mirror:
         return " ".join(parts)
 
     def _move_in(self, source: str) -> list[str]:
-        """Moves the packs of a quarantine in; gives their paths, without an ending."""
+        """Moves the packs of a quarantine in; returns their paths without an ending."""
         target = self.repository.pack_directory
         moved: list[str] = []
         with os_errors(target):
@@ -366,7 +343,7 @@ class Upkeep:
         self.scheduler = MaintenanceScheduler(mirror.repository)
 
     def keep(self, before: int, call: Call) -> int:
-        """Does all of it now; arguments and errors as of `RemoteSessions.clean`."""
+        """Does all maintenance now; parameters and errors are those of `RemoteSessions.clean`."""
         with self.mirror.changing:
             self.scheduler.stop()
             dropped = self._drop(before)
@@ -378,7 +355,7 @@ class Upkeep:
             return dropped
 
     def keep_in_background(self, before: int, call: Call) -> int:
-        """Does some of the same: a repack goes on when this has returned. Arguments and errors as of `keep`."""
+        """Does part of `keep`; a repack may continue after this returns."""
         if self.scheduler.is_running or not self.mirror.changing.acquire(blocking=False):
             return 0
         try:
@@ -393,18 +370,14 @@ class Upkeep:
     def with_any(
         self, paths: Collection[RelPath], contents: Collection[ObjectId], messages: Collection[str], call: Call
     ) -> list[str]:
-        """The sessions and handovers that have any of some files, blobs or messages, by their references.
-
-        Raises `StoreCorrupt`, `IoError`, `Cancelled`.
-        """
+        """Returns the references of sessions and handovers that have any of these files, blobs or messages."""
         heads = {**self.mirror.heads(), **self.mirror.handover_heads()}
         return [name for name, head in heads.items() if self._has(name, head, paths, contents, messages, call)]
 
     def purge(self, names: Collection[str], call: Call) -> None:
-        """Drops sessions and handovers, given by their references, and all that nothing else has.
+        """Drops sessions and handovers by their references, with all objects that only they need.
 
-        Raises:
-            StoreCorrupt, StorageFull, IoError, Cancelled: some may be left; the same again removes it.
+        After `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled` some may be left; the same call removes them.
         """
         with self.mirror.changing:
             self.scheduler.stop()
@@ -433,7 +406,7 @@ class Upkeep:
         return not (seen.isdisjoint(contents) and named.isdisjoint(messages))
 
     def close(self) -> None:
-        """Ends a repack that runs."""
+        """Stops a running repack."""
         self.scheduler.stop()
 
     def _drop(self, before: int) -> int:
@@ -450,13 +423,13 @@ class Upkeep:
         self._index.note_swept(self._name)
 
     def _roots(self, call: Call) -> Iterator[tuple[ObjectId, ...]]:
-        """The signatures, and the commits of all sessions with their trees, which have all that the events name."""
+        """Yields the signatures, and all session commits with their trees, which reach all that the events name."""
         yield from self.mirror.signatures.roots()
         for head in (*self.mirror.heads().values(), *self.mirror.handover_heads().values()):
             yield from self._commits(head, call)
 
     def _commits(self, head: ObjectId, call: Call) -> Iterator[tuple[ObjectId, ObjectId]]:
-        """A commit and those before it, each with its tree."""
+        """Yields a commit and its ancestors, each with its tree."""
         commit: ObjectId | None = head
         while commit is not None:
             call.check()

@@ -1,4 +1,4 @@
-"""Copies of sessions for other machines, and whether one goes on where another one ends."""
+"""Copies of sessions for other machines, and whether one copy continues another."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ Identity = tuple[str, str]
 
 
 def identity(event: Event) -> Identity | None:
-    """What tells an event from all others, on whatever machine its copy was made; None for one that can be left out."""
+    """Returns the id that an event keeps in every copy on every machine; None for an event that a copy may omit."""
     kind = type(event.what).__name__
     match event.what:
         case StepBegun() | StepEnded():
@@ -66,22 +66,22 @@ def identity(event: Event) -> Identity | None:
 
 
 def identities(events: Iterable[Event]) -> frozenset[Identity]:
-    """What a copy of a session has.
+    """Returns the identities of the events in a copy of a session.
 
-    One that has all of another may take its place: nothing is lost by that, even if files were taken out of the copy.
+    A copy that has all of another may replace it without losing anything, even if files were excluded from it.
     """
     return frozenset(found for event in events if (found := identity(event)) is not None)
 
 
 def events_of(timeline: TimelineView, session_ids: Iterable[SessionId]) -> Iterator[Event]:
-    """The events that say anything about some sessions or their steps, each once, oldest first."""
+    """Returns the events about these sessions or their steps, each once, oldest first."""
     each = (timeline.events_of_session(session_id) for session_id in sorted(session_ids))
     in_order = heapq.merge(*each, key=lambda event: event.seq)
     return (next(same) for _, same in itertools.groupby(in_order, key=lambda event: event.seq))
 
 
 def by_session(events: Iterable[Event]) -> dict[SessionId, set[Identity]]:
-    """What events say about each session, as `identities` of a copy of it; they have all events of its steps."""
+    """Groups the identities of events by session; `events` must include all events of its steps."""
     sessions: dict[str, set[SessionId]] = {}
     found: dict[SessionId, set[Identity]] = {}
     for event in events:
@@ -93,7 +93,7 @@ def by_session(events: Iterable[Event]) -> dict[SessionId, set[Identity]]:
 
 
 def _about(event: Event, sessions: dict[str, set[SessionId]]) -> set[SessionId]:
-    """The sessions that an event is about; `sessions` has those of the steps and operations before it."""
+    """Returns the sessions that an event is about; `sessions` has those of earlier steps and operations."""
     what = event.what
     match what:
         case SessionStarted() | SessionEnded() | MessageSent():
@@ -114,7 +114,7 @@ def _about(event: Event, sessions: dict[str, set[SessionId]]) -> set[SessionId]:
 
 
 def added(timeline: TimelineView, known_here: Collection[Identity], events: Sequence[Event]) -> list[Event]:
-    """The events of a copy, in their order, that a timeline lacks which has those of `known_here`."""
+    """Returns the events of a copy that a timeline with the identities `known_here` lacks, in their order."""
     common = max((at for at, event in enumerate(events) if identity(event) in known_here), default=-1)
 
     def is_new(at: int, event: Event) -> bool:
@@ -132,26 +132,22 @@ _NOT_IN_A_HOST = re.compile(r"[^A-Za-z0-9.-]+")
 
 
 def is_host(name: str) -> bool:
-    """Whether a machine may be named like this in what travels."""
+    """Returns whether a host name is valid in what travels."""
     return _HOST.fullmatch(name) is not None
 
 
 class OutgoingRepository:
-    """A temporary repository with the copies of sessions that leave this machine; a context manager that removes it.
+    """A temporary repository with copies of sessions that leave this machine; a context manager, which removes it.
 
-    The same events make the same commits, so a session that went on is a continuation of what was pushed before. Every
-    method raises `StorageFull`, `IoError`.
-
-    Args:
-        borrowed: `objects` directories that have everything else: that of the store, those of the project's git.
-        host: the name of this machine.
+    The same events make the same commits, so a longer session is a continuation of what was pushed before. `borrowed`
+    are the `objects` directories with everything else: those of the store and of the project's git. Every method raises
+    `StorageFull` or `IoError`.
 
     Attributes:
-        heads: the newest commit of each session, and that of a handover, by the names of their references; and the tags
-            of signatures, by their own names.
-        commits: all commits of each session, and that of a handover, by the names of their references.
-        identities: what each session has, by the same names; see `identities`.
-        effects: the blobs that operations wrote, which have no name in the trees of events, each with its path.
+        heads: the newest commit of each session and handover, and the tag of each signature, by reference.
+        commits: all commits of each session, and the one of a handover, by reference.
+        identities: the `identities` of each session, by reference.
+        effects: the blobs that operations wrote, which no tree of an event names, each with its path.
     """
 
     def __init__(self, borrowed: Sequence[str], host: str) -> None:
@@ -186,17 +182,17 @@ class OutgoingRepository:
         return oid
 
     def read_tree(self, oid: ObjectId) -> tuple[TreeEntry, ...] | None:
-        """The entries of a directory that was added; None for any other."""
+        """Returns the entries of a directory that was added; None for any other."""
         data = self._trees.get(oid)
         return None if data is None else decode_tree(data, oid)
 
     def snapshot(self, tree: ObjectId, coverage: Coverage) -> SnapshotId:
-        """Adds the coverage of a snapshot, and gives the id by which an event names the snapshot."""
+        """Adds the coverage of a snapshot; returns the id by which an event names the snapshot."""
         self.snapshots.add(tree)
         return SnapshotId(tree, self._add("blob", encode_coverage(coverage)))
 
     def add_session(self, session_id: SessionId, events: Iterable[Event]) -> None:
-        """Adds a session, given as all of its events that travel, oldest first."""
+        """Adds a session by all of its events that travel, oldest first."""
         added = list(events)
         commits = self._add_events(added)
         if commits:
@@ -206,11 +202,11 @@ class OutgoingRepository:
             self.identities[name] = identities(added)
 
     def add_handover(self, handover: Handover, events: Iterable[Event]) -> None:
-        """Adds a handover with what its sessions did, oldest first."""
+        """Adds a handover with the events of its sessions, oldest first."""
         self.add_taken(handover, next(reversed(self._add_events(events)), None))
 
     def add_taken(self, handover: Handover, newest: ObjectId | None) -> None:
-        """Adds a handover whose events are known, by their newest commit."""
+        """Adds a handover whose events exist already, by their newest commit."""
         self._add("tree", tree_of(handover)[1])
         self.snapshots |= {handover.folder.tree, *filter(None, [handover.committed])}
         name, commit = HANDOVERS + handover.name, self._add("commit", encode_handover(handover, newest, self._host))
@@ -218,11 +214,11 @@ class OutgoingRepository:
         self.commits[name] = frozenset({commit})
 
     def payload(self, name: str, seconds: int) -> bytes:
-        """What a signature of a session or a handover signs, by the name of its reference and a time."""
+        """Returns what a signature of a session or handover signs at a time."""
         return payload_of(name, self.heads[name], seconds, self._host)
 
     def add_signature(self, name: str, payload: bytes, signature: bytes) -> SignatureTag:
-        """Adds an armored signature of a session or a handover; raises `StoreCorrupt` if it is none."""
+        """Adds an armored signature of a session or handover; raises `StoreCorrupt` if it is malformed."""
         data = payload + signature
         found = decode_tag(object_id("tag", data), data)
         self.heads[signature_of(name)] = self._add("tag", data)
@@ -265,12 +261,12 @@ class OutgoingRepository:
 
 
 def as_host(name: str) -> str:
-    """The name of a machine as the commits of its events have it."""
+    """Returns the name of a machine as the commits of its events have it."""
     return _NOT_IN_A_HOST.sub("-", name).strip("-.") or "localhost"
 
 
 def make_bare(path: str, borrowed: Iterable[str]) -> None:
-    """Makes a bare repository in an empty directory, which reads some `objects` directories, too; raises `OSError`."""
+    """Makes a bare repository in an empty directory with these directories as alternates; raises `OSError`."""
     for directory in ("objects/info", "objects/pack", "refs"):
         os.makedirs(os.path.join(path, directory))
     with open(os.path.join(path, "HEAD"), "w") as file:
@@ -278,18 +274,18 @@ def make_bare(path: str, borrowed: Iterable[str]) -> None:
     with open(os.path.join(path, "objects", "info", "alternates"), "w", errors="surrogateescape") as file:
         file.writelines(f"{_quoted(directory)}\n" for directory in borrowed)
     with open(os.path.join(path, "config"), "w") as file:
-        # of the borrowed repositories, only what the project itself has is known elsewhere
+        # of the borrowed repositories, other machines know only the project's own references
         file.write("[core]\n\trepositoryFormatVersion = 0\n\tbare = true\n")
         file.write('\talternateRefsPrefixes = "refs/heads/ refs/remotes/ refs/tags/"\n')
 
 
 def look_at_trees(path: str, commits: Iterable[ObjectId]) -> None:
-    """Has git look at the trees of what both sides have, before a repository sends or asks for anything.
+    """Lets git omit from a transfer all objects in the trees of commits that both sides have.
 
-    By default it looks only at what the commits to send go on from, and a session goes on from no commit of the
-    project. In a shallow repository, git looks at the trees of everything that both sides have
-    (`--objects-edge-aggressive` of git-rev-list(1)): then a session costs what it changed. The commits are of the
-    project, and the other side may have them. Raises `IoError`, `StorageFull`.
+    By default git considers only the parents of the commits to send, and a session has no commit of the project among
+    its ancestors. In a shallow repository, git considers the trees of all common commits (`--objects-edge-aggressive`
+    of git-rev-list(1)), so a transfer costs what the session changed. `commits` are commits of the project that the
+    other side may have.
     """
     first = next(iter(sorted(commits)), None)
     if first is not None:
@@ -298,6 +294,6 @@ def look_at_trees(path: str, commits: Iterable[ObjectId]) -> None:
 
 
 def _quoted(path: str) -> str:
-    """A path as git reads it in `info/alternates`, whatever is in it."""
+    """Quotes any path for `info/alternates`."""
     escaped = path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

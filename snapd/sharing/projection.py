@@ -1,12 +1,11 @@
-"""Makes a timeline of its own of what happened in one session, or in several.
+"""Extracts a self-contained timeline of one or several sessions, as it leaves this machine.
 
-A session shares its timeline with all others of the folder: events are numbered across them, and what changed between
-two looks belongs to several of them. The copy that travels has the events of the chosen sessions alone, numbered from
-1, and of each span only what their own steps changed, so that whoever reads it finds the same changes for each step as
-this machine does, without the steps of others.
+All sessions of a folder share a timeline: events are numbered across them, and one span of changes can belong to
+several. The copy has only events of the chosen sessions, numbered from 1, and each span is reduced to what their own
+steps changed. So a reader sees the same changes for each step as this machine does, without the steps of others.
 
-Snapshots travel as trees with their empty directories. What else a coverage says is about this machine: the ignore
-rules of its user, and the names of files that were not captured.
+Snapshots travel as trees with their empty directories. The rest of a coverage is about this machine: the user's ignore
+rules, and the names of files that were not captured.
 """
 
 from __future__ import annotations
@@ -54,12 +53,12 @@ from .outgoing import events_of
 
 @attrs.frozen
 class Exclusions:
-    """What stays on this machine of that which would leave it.
+    """What must not leave this machine.
 
     Attributes:
         patterns: files, in `.gitignore` syntax, rooted at the workspace.
-        contents: the blobs of files that stay here wherever they are.
-        texts: whether prompts stay here, and with them titles and descriptions, which are often made of them.
+        contents: blobs, wherever they are.
+        texts: whether prompts are excluded, and with them titles and descriptions, which are often made of prompts.
     """
 
     patterns: Sequence[str] = ()
@@ -68,13 +67,7 @@ class Exclusions:
 
 
 class TreeFilter:
-    """Trees without the files that stay here.
-
-    Args:
-        left_out: what stays here.
-        read: gives the entries of a tree.
-        write: stores the bytes of a tree.
-    """
+    """Removes excluded files from trees; `read` returns the entries of a tree, `write` stores the bytes of one."""
 
     def __init__(self, left_out: Exclusions, read: ReadTree, write: Callable[[bytes], ObjectId]) -> None:
         text = "\n".join(left_out.patterns).encode("utf-8", "surrogateescape")
@@ -86,7 +79,7 @@ class TreeFilter:
         self._known: dict[tuple[ObjectId, RelPath], ObjectId] = {}
 
     def is_out(self, path: RelPath) -> bool:
-        """Whether a file is left out by its name, itself or with a directory above."""
+        """Returns whether a pattern excludes a file or a directory above it."""
         if not self._is_needed:
             return False
         return bool(self._file.match(path, is_dir=False)) or any(
@@ -94,19 +87,11 @@ class TreeFilter:
         )
 
     def is_content_out(self, *entries: Entry | None) -> bool:
-        """Whether one of these files is left out by its contents."""
+        """Returns whether one of these files is excluded by its contents."""
         return any(entry is not None and entry.oid in self._contents for entry in entries)
 
     def tree(self, oid: ObjectId, path: RelPath = b"") -> ObjectId:
-        """A directory without what is left out; a directory of which nothing is left goes, too.
-
-        Args:
-            oid: the directory.
-            path: where it is.
-
-        Raises:
-            StoreCorrupt, StorageFull, IoError: it cannot be read, or not written.
-        """
+        """Returns the directory at `path` without excluded files, and without the directories that this empties."""
         if not self._is_needed or oid == EMPTY_TREE:
             return oid
         known = self._known.get((oid, path))
@@ -136,12 +121,12 @@ class TreeFilter:
 
 @attrs.frozen
 class ExcludeOptions:
-    """What a client wants to stay on this machine.
+    """What a client wants to keep on this machine.
 
     Attributes:
         exclude: files, in `.gitignore` syntax.
-        redact: files of which no contents that they ever had leave the machine, wherever else these are.
-        without_prompts: whether prompts, the titles of sessions, and the descriptions and commands of steps stay here.
+        redact: files none of whose contents, past or present, may leave the machine, at whatever path they are.
+        without_prompts: keeps prompts, the titles of sessions, and the descriptions and commands of steps here.
     """
 
     exclude: Sequence[str] = ()
@@ -149,17 +134,10 @@ class ExcludeOptions:
     without_prompts: bool = False
 
     def found(self, events: Iterable[Event], also: Iterable[ObjectId], objects: ObjectStore, call: Call) -> Exclusions:
-        """Finds what that means.
+        """Resolves the options for these events, and for the trees `also`.
 
-        Args:
-            events: those that leave the machine.
-            also: trees that leave it, too.
-            objects: hold the snapshots.
-            call: the request.
-
-        Raises:
-            FileNotInSnapshot: a file to redact is in no snapshot that would leave.
-            StoreCorrupt, Cancelled: it cannot be told.
+        Raises `FileNotInSnapshot` if a file to redact is in no snapshot that would leave, and `StoreCorrupt`,
+        `Cancelled`.
         """
         contents = _contents(self.redact, events, also, objects, call) if self.redact else frozenset()
         return Exclusions(self.exclude, contents, self.without_prompts)
@@ -177,7 +155,7 @@ def _contents(
                 f"{shown(path)} is in no snapshot that would leave this machine", file=shown(path), skipped=False
             )
         found |= had
-    # what is empty says nothing, and many files are
+    # the empty blob reveals nothing, and many files are empty
     return frozenset(found - {EMPTY_BLOB})
 
 
@@ -202,13 +180,8 @@ def _trees(event: Event) -> Iterator[ObjectId]:
 class Projection:
     """Makes the events that travel.
 
-    Args:
-        session_ids: the sessions.
-        timeline: of the workspace.
-        objects: hold its snapshots.
-        authors: gives what separates the changes of steps from each other, by their names.
-        outgoing: gets what the store of the workspace does not have.
-        left_out: what stays here; None for nothing.
+    `authors` returns how the changes of steps are told apart; `outgoing` gets the objects that the workspace's store
+    does not have.
     """
 
     def __init__(
@@ -232,14 +205,7 @@ class Projection:
         self._copied: dict[SnapshotId, SnapshotId] = {}
 
     def events(self, call: Call) -> Iterator[Event]:
-        """The events, oldest first.
-
-        Args:
-            call: the request.
-
-        Raises:
-            StoreCorrupt, StorageFull, IoError, Cancelled: the copy is not complete.
-        """
+        """Yields the events, oldest first; after an error the copy is incomplete."""
         timeline = self._timeline
         self._mine = frozenset(step.step_id for name in self._session_ids for step in timeline.steps(name))
         numbers = itertools.count(1)
@@ -251,7 +217,7 @@ class Projection:
             if what is None and seen is None:
                 continue
             if isinstance(what, (SessionStarted, SessionEnded)):
-                # nobody looked at the work tree: the event has the snapshot of the one before it, whosever that was
+                # the work tree was not captured: the event has the snapshot of the one before it, whoever made that
                 head = last
             elif isinstance(what, Operated):
                 assert isinstance(event.what, Operated)
@@ -259,13 +225,13 @@ class Projection:
             elif head is not None:
                 head = self._copy(head)
             last = head
-            # an event of others is there for its span alone
+            # an event of other sessions is kept only for its span
             yield Event(next(numbers), event.milliseconds, head, seen, what or StepsLeft(()))
 
     # -- what happened
 
     def _event_data(self, what: EventPayload) -> EventPayload | None:
-        """What happened, as far as it is about the sessions; None if it is not."""
+        """Returns the part of a payload that is about the sessions; None if there is none."""
         match what:
             case SessionStarted():
                 if what.session_id not in self._session_ids:
@@ -295,10 +261,10 @@ class Projection:
                 )
                 return Kept(tuple(goes), kept) if kept else None
             case Recorded():
-                # it is of no session
+                # it belongs to no session
                 return None
             case Edited():
-                # what somebody typed is theirs; the span says what had been changed by then
+                # an edit by the user is not shared; the span has what had changed by then
                 return None
             case Operated():
                 return self._operated(what)
@@ -320,7 +286,7 @@ class Projection:
             root=self._own(what.root),
             message_id=what.message_id if is_about else None,
             part_id=what.part_id if is_about else None,
-            # whatever else the folder had is of no session
+            # other files of the folder belong to no session
             after=None,
             is_base=True,
         )
@@ -355,7 +321,7 @@ class Projection:
         return not self._leaving_out.is_out(path)
 
     def _left_by(self, whole: Operated, part: Operated, head: SnapshotId | None) -> SnapshotId | None:
-        """The snapshot that an operation left, without what it took back of others."""
+        """Returns the snapshot after an operation, without what it reverted of other sessions."""
         if head is None or len(part.turned) == len(whole.turned):
             return None if head is None else self._copy(head)
         effects = [effect for turn in part.turned for effect in turn.effects]
@@ -370,13 +336,13 @@ class Projection:
     # -- what changed
 
     def _span(self, span: Span) -> Span | None:
-        """What the steps of the sessions changed in a span; None if none of them was open in it."""
+        """Reduces a span to the changes of these sessions; None if none of their steps was open in it."""
         steps = self._of_mine(span.steps)
         left = tuple(step for step in self._of_mine(span.left) if step not in steps)
         if not steps and not left:
             return None
         if steps == span.steps and all(author.claims is None for author in self._authors(steps).values()):
-            # all of it is theirs
+            # all of it belongs to these sessions
             return Span(self._copy(span.before), self._copy(span.after), steps, left)
         authors = self._authors(span.steps)
         before, after = span.before, span.after
@@ -392,7 +358,7 @@ class Projection:
     def _with(
         self, snapshot: SnapshotId, entries: Mapping[RelPath, Entry | None], directories: Collection[RelPath]
     ) -> SnapshotId:
-        """A snapshot with other files, and with empty directories that came or went."""
+        """Returns a snapshot with some files replaced, and with empty directories added or removed."""
         tree = amended(self._read, snapshot.tree, entries, self._outgoing.tree)
         return self._snapshot(tree, self._empty_directories(snapshot) ^ set(directories))
 

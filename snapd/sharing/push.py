@@ -1,4 +1,4 @@
-"""Pushes sessions to other machines, or writes them to a file, and says first what would leave this machine."""
+"""Pushes sessions to other machines, or writes them to a file, and reports first what would leave this machine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .remote import PrunedSession
 from .remote_sessions import Carrier, RemoteSessions
 
 LARGE = TEN_MIB
-"""From this size on (bytes), a file that leaves the machine is named as a large one."""
+"""A new file of at least this size (bytes) is reported as large."""
 
 
 Reason = Literal["secret", "large"]
@@ -35,13 +35,10 @@ TextKind = Literal["prompt", "title", "description", "command"]
 
 @attrs.frozen
 class SecretText:
-    """A text that leaves the machine and may hold a secret.
+    """A text that leaves the machine and may contain a secret.
 
-    Attributes:
-        kind: what it is.
-        session_id: its session.
-        message_id: the message that it is, or that its step belongs to.
-        step_id: the step, for a description and a command.
+    `message_id` is the message that it is, or that its step belongs to. `step_id` is set for a description or a
+    command.
     """
 
     kind: TextKind
@@ -52,13 +49,10 @@ class SecretText:
 
 @attrs.frozen
 class NewFile:
-    """A file that leaves the machine although no commit that is known to whoever gets it has it.
+    """A file that leaves the machine, and that no commit known to the recipient has.
 
-    Attributes:
-        path: where it is in the sessions.
-        size: bytes.
-        reason: why somebody should look at it first, if there is a reason.
-        oid: its blob.
+    `path` is its place in the sessions, `size` its bytes, `oid` its blob. `reason` says why a person should review it
+    first, if so.
     """
 
     path: RelPath
@@ -71,8 +65,7 @@ class NewFile:
 class Signing:
     """How a client wants sessions signed.
 
-    Attributes:
-        key: an ssh key: a public key, or the absolute path of a file; None for that of the user's git.
+    `key` is a public ssh key or the absolute path of a file; None for the key that the user's git names.
     """
 
     key: str | None = None
@@ -80,12 +73,7 @@ class Signing:
 
 @attrs.frozen
 class PushOptions(ExcludeOptions):
-    """How a client wants sessions pushed.
-
-    Attributes:
-        dry_run: whether only to say what would leave the machine.
-        signing: how to sign them; None not to.
-    """
+    """How to push sessions; `dry_run` only reports what would leave the machine, `signing` None does not sign."""
 
     dry_run: bool = False
     signing: Signing | None = None
@@ -96,12 +84,11 @@ class PushOutcome:
     """What left the machine, or would.
 
     Attributes:
-        applied: False for a dry run, and where there is no session.
-        remote: the address, without a password; or the path of the file.
-        sessions: which sessions.
-        size: of what is sent, or of the file, bytes.
-        new_files: the files that no commit there has, ordered by path.
-        secret_texts: the texts that may hold a secret, in the order of their sessions.
+        applied: False for a dry run, and if there is no session.
+        remote: the address without a password, or the path of the file.
+        size: bytes that are sent, or of the file.
+        new_files: files that no commit known to the recipient has, ordered by path.
+        secret_texts: texts that may contain a secret, in the order of their sessions.
     """
 
     applied: bool
@@ -116,12 +103,7 @@ class PushOutcome:
 class Push:
     """Pushes the sessions of one workspace, or writes them to a file.
 
-    Args:
-        store: of the workspace.
-        sessions: looks them up.
-        step_changes: says what separates the changes of steps from each other.
-        elsewhere: the other machines.
-        rules: gives the rules for what may be a secret.
+    `_rules` returns the rules that detect secrets.
     """
 
     _store: Store
@@ -129,45 +111,29 @@ class Push:
     _step_changes: StepChanges
     _elsewhere: RemoteSessions
     _rules: Callable[[], SecretRules]
-    # what was found in the files of the last push, by blob and path: a session is pushed again after each of its steps,
-    # with the same files but for those of the step
+    # results for the files of the last push, by blob and path: a session is pushed again after each of its steps,
+    # with mostly the same files
     _last_found: dict[bytes, Reason | None] = attrs.field(factory=dict, init=False)
 
     def push(
         self, remote: str, session_ids: Sequence[SessionId] | None, options: PushOptions, call: Call
     ) -> PushOutcome:
-        """Pushes sessions: all or none.
+        """Pushes sessions (None for all): all or none.
 
-        Args:
-            remote: a URL, a path, or the name of a remote of the project's git.
-            session_ids: which sessions; None for all.
-            options: how.
-            call: the request.
-
-        Raises:
-            InvalidParams: the remote cannot be one, or there is no such key.
-            UnknownSession: there is no such session.
-            RemoteFailed, RemoteChanged: the remote has what it had.
-            Untrusted: the same; what it has of these sessions is not what it says.
-            SigningFailed, StoreCorrupt, StorageFull, IoError, Cancelled: the same.
+        `remote` is a URL, a path, or the name of a remote of the project's git. Raises `InvalidParams` if the remote or
+        the key cannot be used; `UnknownSession`; `RemoteChanged` if the remote has steps that this machine lacks;
+        `Untrusted` if the sessions there are malformed; and `RemoteFailed`, `SigningFailed`, `StoreCorrupt`,
+        `StorageFull`, `IoError` or `Cancelled`. After any of them the remote is unchanged.
         """
         return self._send(self._elsewhere.remote(remote), session_ids, options, call)
 
     def export(
         self, file: str, session_ids: Sequence[SessionId] | None, options: PushOptions, call: Call
     ) -> PushOutcome:
-        """Writes sessions to a new file.
+        """Writes sessions (None for all) to a new file at an absolute path.
 
-        Args:
-            file: its path, absolute.
-            session_ids: which sessions; None for all.
-            options: how.
-            call: the request.
-
-        Raises:
-            InvalidParams: the path is not absolute, no new file can be made there, or there is no such key.
-            UnknownSession: there is no such session.
-            SigningFailed, StoreCorrupt, StorageFull, IoError, Cancelled: there is no such file.
+        Raises `InvalidParams` if no new file can be made there, or there is no such key; `UnknownSession`; and
+        `SigningFailed`, `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled`. After any of them there is no file.
         """
         return self._send(self._elsewhere.bundle(file), session_ids, options, call)
 
@@ -194,7 +160,7 @@ class Push:
     def copy_sessions(
         self, chosen: Sequence[SessionId], left_out: Exclusions, outgoing: Copies, call: Call
     ) -> tuple[tuple[SecretText, ...], set[bytes]]:
-        """Adds copies of sessions; gives those of their texts that may hold a secret, and the ids of their messages."""
+        """Adds copies of sessions; returns their texts that may contain a secret, and the ids of their messages."""
         found: dict[SecretText, None] = {}
         messages: set[bytes] = set()
         for at, session_id in enumerate(chosen):
@@ -212,7 +178,7 @@ class Push:
         return tuple(found), messages
 
     def new_files(self, outgoing: Copies, call: Call) -> tuple[NewFile, ...]:
-        """The files in copies that no commit known to whoever gets them has, ordered by path; before `weigh`."""
+        """Returns the files of copies that no commit known to the recipient has, by path; call it before `weigh`."""
         known, found = self._last_found, dict[bytes, Reason | None]()
         files = []
         for path, oid, size in outgoing.new_files(self._store.read_tree, call):
@@ -223,12 +189,11 @@ class Push:
         return tuple(files)
 
     def delete(self, remote: str, session_ids: Sequence[SessionId], call: Call) -> tuple[str, tuple[SessionId, ...]]:
-        """Deletes sessions from a remote, all or none, and gives its address and those that were there.
+        """Deletes sessions from a remote, all or none; returns its address and the sessions that it had.
 
-        This machine keeps its own. Whoever fetched them keeps theirs, and a host may keep the objects for a time.
-
-        Raises:
-            InvalidParams, RemoteFailed, RemoteChanged, Untrusted, Cancelled: nothing was deleted.
+        This machine keeps its own sessions, and anyone who fetched them a copy; a host may keep the objects for a
+        while. Raises `InvalidParams`, `RemoteFailed`, `RemoteChanged`, `Untrusted` or `Cancelled`; then nothing was
+        deleted.
         """
         there = self._elsewhere.remote(remote)
         return there.address, there.delete(session_ids, call)
@@ -243,7 +208,7 @@ class Push:
         return tuple(self._sessions.known(session_id).session_id for session_id in dict.fromkeys(session_ids))
 
     def _reason(self, path: RelPath, oid: ObjectId, size: int, call: Call) -> Reason | None:
-        """Why somebody should look at a file first: it may hold a secret, or is large."""
+        """Returns why a person should review a file first: it may contain a secret, or is large."""
         call.check()
         start = b"".join(_first(self._store.blob_chunks(oid), MOST_BYTES))
         if self._rules().look(path, start, size).findings:
@@ -252,7 +217,7 @@ class Push:
 
 
 def _texts(session_id: SessionId, what: EventPayload) -> Iterator[tuple[SecretText, str | None]]:
-    """The texts of an event, each with the name that it would have among those that may hold a secret."""
+    """Yields the texts of an event, each with what `secret_texts` would report for it."""
     match what:
         case SessionStarted():
             yield SecretText("title", session_id), what.title
@@ -266,7 +231,7 @@ def _texts(session_id: SessionId, what: EventPayload) -> Iterator[tuple[SecretTe
 
 
 def _first(chunks: Iterator[bytes], most: int) -> Iterator[bytes]:
-    """The chunks until these many bytes were given."""
+    """Yields chunks until `most` bytes were reached."""
     given = 0
     for chunk in chunks:
         yield chunk[: most - given]
@@ -277,12 +242,9 @@ def _first(chunks: Iterator[bytes], most: int) -> Iterator[bytes]:
 
 @attrs.frozen
 class PruneOptions:
-    """Which sessions a client wants deleted from a remote.
+    """Which sessions a client wants deleted from a remote: those with no event for `older_than_days`.
 
-    Attributes:
-        older_than_days: those that nobody added to for this many days.
-        everybody: whether also those of other machines that are not of this folder.
-        dry_run: whether only to say which.
+    `everybody` includes sessions of other machines that are not of this folder. `dry_run` only lists them.
     """
 
     older_than_days: float
@@ -292,29 +254,17 @@ class PruneOptions:
 
 @attrs.define(eq=False)
 class Prune:
-    """Deletes old sessions from remotes of one workspace.
-
-    Args:
-        timeline: of the workspace.
-        elsewhere: the other machines.
-    """
+    """Deletes old sessions from remotes of one workspace."""
 
     _timeline: TimelineView
     _elsewhere: RemoteSessions
 
     def prune(self, remote: str, options: PruneOptions, call: Call) -> tuple[str, Sequence[PrunedSession]]:
-        """Deletes old sessions from a remote, and gives its address and those that are gone, or would be.
+        """Deletes old sessions from a remote; returns its address and the sessions that are deleted, or would be.
 
-        This machine keeps its own, and what it has fetched; so does every other. They can be pushed again.
-
-        Args:
-            remote: a URL, a path, or the name of a remote of the project's git.
-            options: which.
-            call: the request.
-
-        Raises:
-            InvalidParams: the remote cannot be one.
-            RemoteFailed, RemoteChanged, Cancelled: some may be gone; asked again, it goes on with the others.
+        This machine and all others keep their own and fetched sessions, and can push them again. Raises `InvalidParams`
+        if the remote cannot be one, and `RemoteFailed`, `RemoteChanged` or `Cancelled`: some may be deleted then, and
+        the next call continues.
         """
         there = self._elsewhere.remote(remote)
         before = int((time.time() - options.older_than_days * DAY_SECONDS) * 1000)

@@ -1,4 +1,4 @@
-"""A git repository that sessions are pushed to and fetched from, with what this machine knows of it."""
+"""A git repository that sessions are pushed to and fetched from."""
 
 from __future__ import annotations
 
@@ -37,22 +37,18 @@ if TYPE_CHECKING:
 
 
 TOGETHER = 1000
-"""How many references one push deletes, all or none: their names have to fit into one command."""
+"""References that one push deletes, all or none: their names must fit into one command."""
 
 _BESIDE = 1 << 20
-"""What git needs in memory beside the bytes of an object."""
+"""Bytes that git needs in memory besides the bytes of an object."""
 
 
 @attrs.frozen
 class Tip:
     """The newest event of a session at a remote.
 
-    Attributes:
-        reference: the name of the reference of the session.
-        head: the commit.
-        host: the machine that made it.
-        newest: when, milliseconds since 1970.
-        signature: the tag that signs the session; None if there is none.
+    `head` is its commit, made by the machine `host` at the time `newest` (milliseconds since 1970). `signature` is the
+    tag that signs the session; None if there is none.
     """
 
     reference: str
@@ -63,33 +59,20 @@ class Tip:
 
     @property
     def seen(self) -> dict[str, ObjectId]:
-        """What the remote had of it, by the names of the references."""
+        """Returns the references of the session and its signature at the remote, with their targets."""
         signature = {} if self.signature is None else {signature_of(self.reference): self.signature}
         return {self.reference: self.head, **signature}
 
 
 class Pruning:
-    """Finds and deletes old sessions of a remote.
-
-    Args:
-        git: the program.
-        exchange: speaks with the remote.
-    """
+    """Finds and deletes old sessions of a remote."""
 
     def __init__(self, git: GitProgram, exchange: Exchange) -> None:
         self._git = git
         self._exchange = exchange
 
     def old(self, before: int, call: Call) -> list[Tip]:
-        """The sessions that nobody added to since a time, the oldest first.
-
-        Args:
-            before: milliseconds since 1970.
-            call: the request.
-
-        Raises:
-            RemoteFailed, IoError, StorageFull, Cancelled: the remote could not be asked.
-        """
+        """Returns the sessions with no event since `before` (milliseconds since 1970), oldest first."""
         with tempfile.TemporaryDirectory(prefix="snapd-tips-") as path:
             make_bare(path, ())
             self._exchange.fetch_tips(path, [SESSIONS, signature_of(SESSIONS)], call)
@@ -98,13 +81,10 @@ class Pruning:
         return sorted(tips, key=lambda tip: (tip.newest, tip.reference))
 
     def delete(self, tips: Collection[Tip], call: Call) -> Iterator[list[Tip]]:
-        """Deletes sessions, many at a time, each lot all or none; gives each lot once it is gone.
+        """Deletes sessions in batches, each all or none; yields each batch once it is deleted.
 
-        A session that somebody added to since `old` stays.
-
-        Raises:
-            RemoteFailed, RemoteChanged, IoError, StorageFull, Cancelled: the lots that were given are gone, the others
-                are there.
+        A session that got an event since `old` stays. After an error, the batches that were yielded are deleted and no
+        others.
         """
         waiting = iter(tips)
         while lot := list(islice(waiting, TOGETHER)):
@@ -140,7 +120,7 @@ class Pruning:
             try:
                 link, _ = decode_link(name, head, data)
             except StoreCorrupt:
-                # nobody knows what it is: not an event of snapd, or one of a newer snapd
+                # not an event of snapd, or one of a newer snapd
                 continue
             yield Tip(name, head, host_of(data), link.event.milliseconds, targets.get(signature_of(name)))
 
@@ -151,13 +131,10 @@ def _seen(lot: Iterable[Tip]) -> dict[str, ObjectId]:
 
 @attrs.frozen
 class PrunedSession:
-    """A session that was deleted from a remote because it is old, or would be.
+    """A session that was, or would be, deleted from a remote because it is old.
 
-    Attributes:
-        reference: its name there.
-        session_id: its name; None if this machine does not know that.
-        host: the machine that added to it last.
-        newest: when that was, milliseconds since 1970.
+    `session_id` is None if this machine does not know it. `host` added to it last, at `newest` (milliseconds since
+    1970).
     """
 
     reference: str
@@ -169,13 +146,8 @@ class PrunedSession:
 class Remote:
     """A git repository that sessions are pushed to and fetched from.
 
-    Every method that contacts it raises `RemoteFailed` if that fails, and `Cancelled`. Nothing is half done then,
-    except by `prune`.
-
-    Args:
-        address: as git takes it.
-        here: what this machine has of it.
-        handed_over: gives the names of the handovers that the folder made.
+    `handed_over` returns the names of handovers that the folder made. Every method that contacts the remote raises
+    `RemoteFailed` or `Cancelled`; except for `prune`, nothing is half done then.
     """
 
     def __init__(self, address: str, here: LocalSide, handed_over: Callable[[], Sequence[str]]) -> None:
@@ -192,7 +164,7 @@ class Remote:
 
     @contextmanager
     def outgoing(self) -> Iterator[RemoteCopies]:
-        """Begins copies of sessions to push, which are gone at the end of the block."""
+        """Creates copies of sessions to push; they are removed at the end of the block."""
         mirror = self._here.mirror()
 
         def fetch(names: Sequence[str], call: Call) -> None:
@@ -202,7 +174,7 @@ class Remote:
             yield RemoteCopies(repository, self._here.git, self._exchange, mirror, self._here.project, fetch)
 
     def delete(self, session_ids: Collection[SessionId], call: Call) -> tuple[SessionId, ...]:
-        """Deletes sessions there, all or none; gives those that were there."""
+        """Deletes sessions there, all or none; returns those that were there."""
         mirror = self._here.mirror()
         names = {chain_of_session(session_id): session_id for session_id in session_ids}
         with mirror.quarantine((), ()) as quarantine:
@@ -215,20 +187,11 @@ class Remote:
     def prune(
         self, before: int, ours: Collection[SessionId], call: Call, *, everybody: bool, dry_run: bool
     ) -> Sequence[PrunedSession]:
-        """Deletes sessions there that nobody added to since a time; one that somebody adds to meanwhile stays.
+        """Deletes sessions that got no event since a time, unless they get one meanwhile; returns them, oldest first.
 
-        Args:
-            before: milliseconds since 1970.
-            ours: these, and those that this machine added to last.
-            call: the request.
-            everybody: whether to delete all others, too.
-            dry_run: whether only to find them.
-
-        Returns:
-            Those that are gone now, or would be, the oldest first.
-
-        Raises:
-            RemoteFailed, RemoteChanged, Cancelled: some may be gone; asked again, it goes on with the others.
+        Deletes the sessions `ours` and those that this machine added to last, or with `everybody` all. `before` is in
+        milliseconds since 1970; `dry_run` only finds them. After `RemoteFailed`, `RemoteChanged` or `Cancelled` some
+        may be deleted, and the next call continues.
         """
         mirror = self._here.mirror()
         pruning = Pruning(self._here.git, self._exchange)
@@ -248,11 +211,10 @@ class Remote:
         return [PrunedSession(tip.reference, names.get(tip.reference), tip.host, tip.newest) for tip in old]
 
     def fetch(self, session_ids: Collection[SessionId] | None, call: Call) -> Sequence[ListedSession]:
-        """Fetches sessions, None for all that are there; returns those that are new or changed.
+        """Fetches sessions (None for all); returns those that are new or changed.
 
-        Raises:
-            UnknownSession: a remote does not have one of them; nothing was taken.
-            Untrusted: they are not what they say, or over a limit; nothing was taken.
+        Raises `UnknownSession` if the remote lacks one of them, and `Untrusted` if they are malformed or over a limit;
+        then nothing was fetched.
         """
         mirror = self._here.mirror()
         handovers = [HANDOVERS + name for name in self._handed_over()]
@@ -264,11 +226,10 @@ class Remote:
         return [ListedSession.of(self.address, indexed) for indexed in mirror.listed(fresh)]
 
     def fetch_handover(self, name: str | None, call: Call) -> FetchedHandover:
-        """Fetches a handover, None for the only one that nobody took over yet.
+        """Fetches a handover; for None the only one that nobody took over yet.
 
-        Raises:
-            InvalidParams: there is none, or there are several.
-            Untrusted: it is not what it says, or over a limit; nothing was taken.
+        Raises `InvalidParams` if there is none, or there are several, and `Untrusted` if it is malformed or over a
+        limit.
         """
         mirror = self._here.mirror()
         self._fetch(mirror, (), call, [HANDOVERS if name is None else HANDOVERS + name])
@@ -277,10 +238,9 @@ class Remote:
         return chosen(self.address, mirror, there, name, self._here.checks(), call)
 
     def mark_taken_over(self, taken: FetchedHandover, milliseconds: int, call: Call) -> bool:
-        """Notes there that this machine took a handover over, so that whoever made it sees that.
+        """Records there that this machine took a handover over, so that the machine that made it can see that.
 
-        Raises:
-            RemoteChanged: somebody else took it over, or handed over again, meanwhile.
+        Raises `RemoteChanged` if another machine took it over, or it was handed over again, meanwhile.
         """
         mirror = self._here.mirror()
         handover = taken.handover
@@ -300,10 +260,9 @@ class Remote:
         handovers: Sequence[str] = (),
         needed: Mapping[str, SessionId] = MappingProxyType({}),
     ) -> dict[str, ObjectId]:
-        """Fetches sessions by their references, None for all, and handovers by what the names of theirs begin with.
+        """Fetches sessions by their references (None for all), and handovers by prefixes of theirs.
 
-        Raises:
-            UnknownSession: the remote does not have one of those that are needed; nothing was taken.
+        Raises `UnknownSession` if the remote lacks one of `needed`; then nothing was fetched.
         """
         borrowed = self._here.borrowed()
         asked = (*((SESSIONS,) if names is None else names), *handovers)

@@ -1,4 +1,4 @@
-"""Other machines, as one workspace knows them."""
+"""The sessions of other machines, as one workspace sees them."""
 
 from __future__ import annotations
 
@@ -51,21 +51,15 @@ if TYPE_CHECKING:
 _ADDRESS = "address"
 _ALL = (1 << 63) - 1
 Carrier = Remote | Bundle
-"""What carries sessions to other machines, and back: a git repository, or a file."""
+"""Carries sessions between machines: a git repository, or a file."""
 
 MOST_OPEN = 32
-"""How many fetched sessions stay in memory once they were read: those that were used last."""
+"""How many fetched sessions stay in memory: the last ones used."""
 
 
 @attrs.frozen
 class Machine:
-    """This machine, as git needs to know it.
-
-    Attributes:
-        host: its name.
-        environment: of this process.
-        user: where the user's git configuration lies.
-    """
+    """This machine's name, the environment of this process, and the place of the user's git configuration."""
 
     host: str
     environment: Mapping[str, str]
@@ -73,27 +67,14 @@ class Machine:
 
 
 class RemoteSessions:
-    """Other machines, as the workspace of a folder knows them. Safe to use from several threads.
+    """The sessions of other machines. Safe to use from several threads.
 
-    What was fetched from a remote lies in a repository of its own below the store, so that nothing that came from
-    elsewhere is among the snapshots of the folder.
+    What was fetched from a remote is in a mirror below the store, never among the snapshots of the folder.
 
-    Args:
-        root: the folder.
-        store: of the workspace.
-        machine: this one.
-        beside: opens the sessions of another folder of this machine, given by its absolute path, for a block; nothing
-            in that folder is changed. It raises `InvalidParams` if it is this folder itself or has no snapshots,
-            `StoreLocked` if another process has it open, and `WorkspaceRefused`, `StoreCorrupt`, `StorageFull` or
-            `IoError` if it cannot be opened.
-        limits: the most that is fetched at once.
-
-    Attributes:
-        beside: as given.
-        host: the name of this machine.
-        lineage: the handovers of the folder.
-        note_sent: notes that blobs, and messages by their ids, were sent to an address.
-        sent: gives the addresses that any of these were sent to, or anything.
+    `beside` opens the sessions of another folder of this machine, read-only, for a block. It raises `InvalidParams` if
+    that is this folder or has no snapshots, `StoreLocked` if another process has it open, and `WorkspaceRefused`,
+    `StoreCorrupt`, `StorageFull` or `IoError` if it cannot be opened. `note_sent` and `sent` are those of
+    `SessionIndex`.
     """
 
     def __init__(
@@ -119,11 +100,9 @@ class RemoteSessions:
         self._sessions: OrderedDict[tuple[str, str, ObjectId], tuple[OtherSessions, FetchedTimeline]] = OrderedDict()
 
     def remote(self, named: str, mirror: Callable[[], Mirror] | None = None) -> Remote:
-        """A remote, by its address or by the name that the project's git has for it; raises `InvalidParams`.
+        """Returns the remote with this address, or with this name in the project's git; raises `InvalidParams`.
 
-        Args:
-            named: the address or the name.
-            mirror: makes what takes what is fetched; None for the mirror of the workspace.
+        `mirror` makes the mirror that it fetches into; None for that of the workspace.
         """
         repository = self._repository()
         user = self._machine.user
@@ -137,7 +116,7 @@ class RemoteSessions:
     def preview_fetch(
         self, named: str, session_ids: Collection[SessionId] | None, call: Call
     ) -> Sequence[ListedSession]:
-        """What `fetch` of a remote would give; nothing of it is kept. Raises as that, and as `remote`."""
+        """Returns what `Remote.fetch` would return, and keeps nothing; raises the errors of `fetch` and `remote`."""
         self._refresh()
         known = {(indexed.chain, indexed.head) for indexed in self._index.page(0, _ALL)}
         with tempfile.TemporaryDirectory(prefix="snapd-fetch-") as path, ExitStack() as stack:
@@ -149,7 +128,7 @@ class RemoteSessions:
         return [each for each in found if (each.indexed.chain, each.indexed.head) not in known]
 
     def bundle(self, path: str) -> Bundle:
-        """A file that sessions are written to, all at once, or read from; raises `InvalidParams`."""
+        """Returns a file that sessions are written to, or read from; raises `InvalidParams` for a relative path."""
         if not os.path.isabs(path) or "\0" in path:
             raise InvalidParams(
                 f"file: {path!r} is no absolute path", hint="give the whole path, from the root on", field="file"
@@ -169,24 +148,16 @@ class RemoteSessions:
         )
 
     def signer(self, key: str | None) -> Signer:
-        """Who signs.
+        """Returns what signs with an ssh key: a public key, or the absolute path of a file.
 
-        Args:
-            key: an ssh key: a public key, or the absolute path of a file; None for that of the user's git.
-
-        Raises:
-            InvalidParams: there is no such key.
+        None is the key that the user's git names. Raises `InvalidParams` if there is no such key.
         """
         settings = signing_settings(self._machine.user)
         program = program_of(settings, self._machine.environment)
         return signer_of(key, settings, program, self._machine.user.home)
 
     def signatures(self, listed: Sequence[SessionListing], call: Call) -> Sequence[SignatureStatus | None]:
-        """What is known of the signatures of sessions that were fetched, one for each; None for one without.
-
-        Raises:
-            IoError, StorageFull, Cancelled: it could not be read which there are.
-        """
+        """Checks the signature of each fetched session; None for an unsigned one."""
         mirrors = self._known_mirrors()
         chains: dict[str, list[IndexedSession]] = {}
         for each in listed:
@@ -215,27 +186,27 @@ class RemoteSessions:
         return ProjectCommits(self._root, self._repository(), GitProgram(self._machine.environment, protocols=()))
 
     def page(self, after: int, limit: int) -> Sequence[ListedSession]:
-        """The sessions that were fetched, at most `limit`, in the order of their places, which are above `after`."""
+        """Returns at most `limit` fetched sessions in the order of their places, from the first one above `after`."""
         self._refresh()
         return self._listed(self._index.page(after, limit))
 
     def with_steps(self, wanted: StepQuery, after: int, limit: int) -> Sequence[ListedSession]:
-        """Those with a step that a query may mean, as `page`; its `session_id` and `parent` do not count."""
+        """Like `page`, for sessions with a step that may match; ignores `session_id` and `parent` of the query."""
         self._refresh()
         return self._listed(self._index.with_steps(wanted, after, limit))
 
     def neighbours(self, name: str) -> tuple[str, ...]:
-        """The ids of each kind in what was fetched that come right before and after one, as far as there are any."""
+        """Returns the ids of each kind right before and after a name in order, as far as there are any."""
         return self._index.neighbours(name) if self._known_mirrors() else ()
 
     def session(self, session_id: SessionId) -> ListedSession | None:
-        """A session that was fetched, by its name."""
+        """Returns a fetched session by its id."""
         self._refresh()
         found = self._index.of_session(session_id)
         return None if found is None else self._listed([found])[0]
 
     def read(self, listed: SessionListing) -> OtherSessions:
-        """Reads a session at its first use; a few of them stay in memory."""
+        """Returns the contents of a session, read on demand; keeps the last `MOST_OPEN` in memory."""
         assert isinstance(listed, ListedSession)
         indexed = listed.indexed
         key = (indexed.mirror, indexed.chain, indexed.head)
@@ -249,12 +220,12 @@ class RemoteSessions:
             self._sessions.move_to_end(key)
             while len(self._sessions) > MOST_OPEN:
                 _, (_, oldest) = self._sessions.popitem(last=False)
-                # whoever still reads it has it read again
+                # a caller that still uses it reads it again
                 oldest.close()
             return found[0]
 
     def handovers(self) -> Sequence[tuple[str, Handover]]:
-        """The records of all handovers that were fetched, each with the address that it came from."""
+        """Returns the records of all fetched handovers, each with the address of its remote."""
         return [
             (self._shown(address), handover)
             for name, mirror in sorted(self._known_mirrors().items())
@@ -263,22 +234,15 @@ class RemoteSessions:
         ]
 
     def clean(self, before: int, call: Call) -> int:
-        """Drops sessions that were fetched, and makes room.
+        """Drops old fetched sessions and frees their space; returns how many were dropped.
 
-        Args:
-            before: milliseconds since 1970; sessions that nobody added to since then, and that were fetched before, go.
-            call: the request.
-
-        Returns:
-            How many sessions were dropped.
-
-        Raises:
-            StoreCorrupt, StorageFull, IoError, Cancelled: the rest goes the next time.
+        Drops those that were fetched, and last added to, before `before` (milliseconds since 1970). After an error, the
+        next call continues.
         """
         return sum(upkeep.keep(before, call) for upkeep in self._upkeeps().values())
 
     def clean_while_idle(self, before: int, call: Call) -> int:
-        """Does some of the same, as long as nobody fetches; a part of it may go on afterwards."""
+        """Does part of `clean`, unless a fetch is running; a repack may continue after this returns."""
         return sum(upkeep.keep_in_background(before, call) for upkeep in self._upkeeps().values())
 
     def purge(
@@ -290,21 +254,11 @@ class RemoteSessions:
         *,
         dry_run: bool,
     ) -> tuple[int, Collection[str]]:
-        """Drops what was fetched with any of some files, blobs or messages, and all that is left of it.
+        """Drops what was fetched with any of these files, blobs or messages (by id), with all objects.
 
-        Args:
-            paths: files and directories.
-            contents: blobs.
-            messages: their ids.
-            call: the request.
-            dry_run: whether only to look.
-
-        Returns:
-            How many sessions and handovers it drops, and the addresses that have any of it: it came from there, or was
-            sent there.
-
-        Raises:
-            StoreCorrupt, StorageFull, IoError, Cancelled: some may be left; the same again drops it.
+        Returns the number of sessions and handovers dropped, and the addresses of the remotes that have any of it,
+        because it was fetched from or sent there. After an error some may be left; the same call removes them.
+        `dry_run` only looks.
         """
         dropped, remotes = 0, self.sent([*contents, *(message.encode() for message in messages)])
         for name, upkeep in self._upkeeps().items():
@@ -312,7 +266,7 @@ class RemoteSessions:
             if names:
                 remotes.add(self._shown(self._mirror_address(name) or ""))
             if not dry_run:
-                # what was dropped before may still be there
+                # objects of sessions dropped before may still be there
                 upkeep.purge(names, call)
             dropped += len(names)
         if not dry_run:
@@ -320,7 +274,7 @@ class RemoteSessions:
         return dropped, sorted(remotes)
 
     def close(self) -> None:
-        """Lets go of what was read."""
+        """Closes the mirrors and the index."""
         with self._lock:
             for upkeep in self._upkeep.values():
                 upkeep.close()
@@ -342,7 +296,7 @@ class RemoteSessions:
 
     def _listed(self, found: Sequence[IndexedSession]) -> list[ListedSession]:
         addresses = {name: self._mirror_address(name) for name in {indexed.mirror for indexed in found}}
-        # one that was purged meanwhile has no address
+        # a mirror that was purged meanwhile has no address
         return [
             ListedSession.of(self._shown(address), indexed)
             for indexed in found
@@ -361,13 +315,12 @@ class RemoteSessions:
             return dict(self._upkeep)
 
     def _known_mirrors(self) -> dict[str, Mirror]:
-        """All mirrors, by name."""
         with self._lock:
             names = names_if_there(self._mirror_path(""))
             for name in names:
                 if name not in self._mirrors and (address := self._mirror_address(name)) is not None:
                     self._mirror(address)
-            # they are gone if everything was purged
+            # a purge may have removed some
             self._mirrors = {name: mirror for name, mirror in self._mirrors.items() if name in names}
             return dict(self._mirrors)
 
@@ -376,7 +329,7 @@ class RemoteSessions:
             return find_repository(self._root)
 
     def _borrowed(self) -> list[str]:
-        """The `objects` directories of all that this machine has of the project, with everything in them as files."""
+        """The `objects` directories of everything that this machine has of the project, flushed to files."""
         self._store.settle()
         project = [os.fsdecode(directory) for directory in own_object_directories(self._root)]
         mirrors = [os.path.join(self._mirror_path(name), "objects") for name in names_if_there(self._mirror_path(""))]
@@ -389,7 +342,7 @@ class RemoteSessions:
             mirror = self._mirrors.get(name)
             if mirror is None or not os.path.isdir(path):
                 make_directories(path)
-                # before anything that was fetched from there
+                # written before anything is fetched from there
                 write_file(os.path.join(path, _ADDRESS), address.encode("utf-8", "surrogateescape"))
                 mirror = self._mirrors[name] = Mirror(path, self._index)
             return mirror
@@ -403,7 +356,7 @@ class RemoteSessions:
 
 
 def _addresses(repository: Repository, user: GitUser) -> dict[str, str]:
-    """The addresses of the remotes of a project, by name; git takes a relative path from the root of the project."""
+    """Returns the remotes' addresses by name; a relative path is relative to the root of the project, as in git."""
     root = os.fsdecode(repository.root)
     return {
         name: os.path.normpath(os.path.join(root, url)) if is_relative(url) else url

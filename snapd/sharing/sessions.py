@@ -1,4 +1,4 @@
-"""Fetches sessions from other machines, and reads sessions, fetched or of this folder; the folder is not touched."""
+"""Fetches sessions from other machines, and reads sessions, fetched or of this folder; never changes the folder."""
 
 from __future__ import annotations
 
@@ -27,18 +27,9 @@ _AT_ONCE = 100
 
 
 class FetchedReader:
-    """Reads a fetched session, or those of another folder of this machine.
+    """Reads one fetched session, or the sessions of another folder of this machine.
 
-    Args:
-        fetched: the session, or these.
-        texts: compares texts.
-        signature: checks the signature of the session; None for what has none.
-
-    Attributes:
-        origin: where it came from.
-        changes: says what its steps changed.
-        views: describes it and its steps.
-        net_changes: compares before and after.
+    `signature` checks the signature of the session; None if it cannot have one.
     """
 
     def __init__(
@@ -56,28 +47,25 @@ class FetchedReader:
         self._signature = signature
 
     def signature(self, call: Call) -> SignatureStatus | None:
-        """What is known of the signature of the session; None if it has none."""
+        """Returns the status of the session's signature; None if it has none."""
         return None if self._signature is None else self._signature(call)
 
     def view(self) -> SessionView:
-        """Describes the session that was fetched: nothing of it can be undone or redone here."""
+        """Describes the fetched session; its undo and redo counts are 0, since neither works here."""
         (session,) = self.fetched.timeline.sessions()
         return SessionView(session, 0, 0, self.origin)
 
     def with_parts(self, step_ids: Iterable[StepId]) -> tuple[Step, ...]:
-        """Some steps with all of their parts, each once, in the order in which they were begun."""
+        """Returns these steps with all of their parts, each once, in the order in which they began."""
         named = [self.views.known_step(step_id) for step_id in step_ids]
         steps = {part.step_id: part for step in named for part in self.changes.with_parts(step)}
         return tuple(sorted(steps.values(), key=lambda step: step.begun.index))
 
 
 class SessionsElsewhere:
-    """Finds who reads a session or a step of elsewhere.
+    """Finds the reader of a session or step that is not in this folder.
 
-    Args:
-        readers: gives all who can be asked.
-        place: where they look, to be told if there is nothing, such as "among the fetched sessions".
-        hint: what to do then.
+    `readers` returns all candidates. `place`, such as "was fetched", and `hint` are for the error if nothing matches.
     """
 
     def __init__(self, readers: Callable[[], Iterable[FetchedReader]], place: str, hint: str) -> None:
@@ -86,28 +74,28 @@ class SessionsElsewhere:
         self._hint = hint
 
     def known_session(self, session_id: SessionId) -> FetchedReader:
-        """Reads a session; raises `UnknownSession`."""
+        """Returns the reader of a session; raises `UnknownSession`."""
         reader = self.of_session(session_id)
         if reader is None:
             raise UnknownSession(f"no session {session_id!r} {self._place}", hint=self._hint, sessionId=session_id)
         return reader
 
     def known_step(self, step_id: StepId) -> FetchedReader:
-        """Reads the session of a step; raises `UnknownStep`."""
+        """Returns the reader of the session of a step; raises `UnknownStep`."""
         reader = self.of_step(step_id)
         if reader is None:
             raise UnknownStep(f"no step {step_id!r} {self._place}", hint=self._hint, stepId=step_id)
         return reader
 
     def of_session(self, session_id: SessionId) -> FetchedReader | None:
-        """Reads a session; None if there is none."""
+        """Returns the reader of a session; None if there is none."""
         for reader in self._readers():
             if reader.fetched.timeline.session(session_id) is not None:
                 return reader
         return None
 
     def of_step(self, step_id: StepId) -> FetchedReader | None:
-        """Reads the session of a step; None if there is none."""
+        """Returns the reader of the session of a step; None if there is none."""
         for reader in self._readers():
             if reader.fetched.timeline.step(step_id) is not None:
                 return reader
@@ -115,12 +103,7 @@ class SessionsElsewhere:
 
 
 class FetchedSessions(SessionsElsewhere):
-    """The sessions of other machines, and of other folders of this one.
-
-    Args:
-        elsewhere: these machines.
-        texts: compares texts.
-    """
+    """The sessions of other machines, and of other folders of this one."""
 
     def __init__(self, elsewhere: RemoteSessions, texts: TextDiffer) -> None:
         super().__init__(self.readers, "was fetched", "fetch it first with 'snapd fetch REMOTE'")
@@ -130,57 +113,37 @@ class FetchedSessions(SessionsElsewhere):
     def fetch(
         self, remote: str, session_ids: Sequence[SessionId] | None, call: Call, *, dry_run: bool = False
     ) -> tuple[SessionView, ...]:
-        """Fetches sessions; returns those that are new or changed.
+        """Fetches sessions (None for all); returns those that are new or changed.
 
-        Args:
-            remote: a URL, a path, or the name of a remote of the project's git.
-            session_ids: which sessions; None for all that are there.
-            call: the request.
-            dry_run: whether to keep none of it.
-
-        Raises:
-            InvalidParams: the remote cannot be one.
-            UnknownSession: it does not have one of the sessions; nothing was taken.
-            RemoteFailed, Untrusted: nothing was taken.
-            StoreCorrupt, StorageFull, IoError, Cancelled: the same.
+        `remote` is a URL, a path, or the name of a remote of the project's git; `dry_run` keeps nothing. Raises
+        `InvalidParams` if the remote cannot be one, `UnknownSession` if it lacks a session, and `RemoteFailed`,
+        `Untrusted`, `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled`; after any of them nothing was fetched.
         """
         if dry_run:
             return self._views(self._elsewhere.preview_fetch(remote, session_ids, call), call)
         return self._views(self._elsewhere.remote(remote).fetch(session_ids, call), call)
 
     def import_(self, file: str, call: Call) -> tuple[SessionView, ...]:
-        """Takes in the sessions of a file as if they had been fetched; returns those that are new or changed.
+        """Imports the sessions of a file as if they had been fetched; returns those that are new or changed.
 
-        Args:
-            file: its path, absolute.
-            call: the request.
-
-        Raises:
-            InvalidParams: the path is not absolute, or there is no such file.
-            RemoteFailed, Untrusted: nothing was taken.
-            StoreCorrupt, StorageFull, IoError, Cancelled: the same.
+        Raises `InvalidParams` if the path is not absolute or there is no such file, and `RemoteFailed`, `Untrusted`,
+        `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled`; after any of them nothing was imported.
         """
         return self._views(self._elsewhere.bundle(file).fetch(None, call), call)
 
     def neighbours(self, name: str) -> tuple[str, ...]:
-        """The ids of each kind that come right before and after one in order; raises `StorageFull`, `IoError`."""
+        """Returns the ids of each kind right before and after a name in order, as far as there are any."""
         return self._elsewhere.neighbours(name)
 
     def page(self, after: int, limit: int | None, call: Call) -> Page[SessionView]:
-        """Lists them in the order in which they were first fetched.
-
-        Args:
-            after: where the page before ended; 0 for the first page.
-            limit: sessions on this page, at most; None for all.
-            call: the request.
-        """
+        """Lists at most `limit` sessions in the order of their first fetch, after the last place of the page before."""
         listed = self._elsewhere.page(after, _ALL if limit is None else limit + 1)
         shown = listed if limit is None else listed[:limit]
         last = after if not shown else shown[-1].place
         return Page(self._views(shown, call), last if len(listed) > len(shown) else None)
 
     def readers(self, wanted: StepQuery | None = None) -> Iterator[FetchedReader]:
-        """Reads those that may have a step that is asked for, each when its turn comes; None for all."""
+        """Yields readers, on demand, of sessions that may have a matching step; of all sessions for None."""
         query = wanted or StepQuery("")
         after = 0
         while listed := self._elsewhere.with_steps(query, after, _AT_ONCE):
@@ -189,12 +152,12 @@ class FetchedSessions(SessionsElsewhere):
             after = listed[-1].place
 
     def of_session(self, session_id: SessionId) -> FetchedReader | None:
-        """Reads a session; None if it was not fetched."""
+        """Returns the reader of a session; None if it was not fetched."""
         listed = self._elsewhere.session(session_id)
         return None if listed is None else self._reader(listed)
 
     def of_step(self, step_id: StepId) -> FetchedReader | None:
-        """Reads the session of a step; None if it was not fetched."""
+        """Returns the reader of the session of a step; None if it was not fetched."""
         for reader in self.readers(StepQuery(step_id)):
             if reader.fetched.timeline.step(step_id) is not None:
                 return reader
@@ -207,14 +170,13 @@ class FetchedSessions(SessionsElsewhere):
         return FetchedReader(self._elsewhere.read(listed), self._texts, signature)
 
     def _views(self, listed: Sequence[SessionListing], call: Call) -> tuple[SessionView, ...]:
-        """Describes sessions: nothing of them can be undone or redone here."""
         return tuple(
             SessionView(each.session, 0, 0, SessionOrigin(each.remote, each.host), signature=signature)
             for each, signature in zip(listed, self._elsewhere.signatures(listed, call), strict=True)
         )
 
     def taken_over(self) -> dict[SessionId, SessionOrigin]:
-        """Who took over what this folder handed over last, for each of its sessions; nobody, if that came back."""
+        """Returns who took over each session of this folder's last handover; empty if that came back."""
         last = next(reversed(self._elsewhere.lineage.all()), None)
         if last is None or not last.is_own:
             return {}
@@ -227,7 +189,7 @@ class FetchedSessions(SessionsElsewhere):
 
     @contextmanager
     def beside(self, folder: bytes) -> Iterator[SessionsElsewhere]:
-        """Finds sessions and steps of another folder of this machine for the block; as `RemoteSessions.beside`."""
+        """Finds sessions and steps of another folder of this machine for the block; see `RemoteSessions`."""
         with self._elsewhere.beside(folder) as found:
             reader = FetchedReader(found, self._texts)
             hint = "'snapd -C FOLDER log' shows the sessions and steps of the other folder"
@@ -236,17 +198,12 @@ class FetchedSessions(SessionsElsewhere):
 
 SHORTEST = 6
 _FETCHED = 1 << 52
-"""Where the fetched sessions begin in a list: no timeline has so many events, and JSON has the number exactly."""
+"""Where fetched sessions begin in a list: above any number of events, and exact in JSON."""
 
 
 @attrs.frozen
 class Reader:
-    """Reads the sessions of this folder.
-
-    Attributes:
-        views: describes them and their steps.
-        net_changes: compares before and after.
-    """
+    """Reads the sessions of this folder."""
 
     views: SessionViews
     net_changes: NetChanges
@@ -254,22 +211,17 @@ class Reader:
 
 @attrs.frozen
 class Readers:
-    """Finds who reads a session or a step: what this folder has comes first.
-
-    Args:
-        log: of the folder.
-        own: reads the sessions of the folder.
-        fetched: the sessions of other machines.
-    """
+    """Finds the reader of a session or step; this folder takes precedence over fetched sessions."""
 
     _store: Store
     _own: Reader
     _fetched: FetchedSessions
 
     def shortest(self, name: str) -> str:
-        """The shortest beginning of an id or a hash that no other has, of at least `SHORTEST` characters.
+        """Returns the shortest unique prefix of an id or hash, at least `SHORTEST` characters.
 
-        One word of the command line can mean a session or a step, or a step or a snapshot: it must mean one thing.
+        It is unique among ids of all kinds, because a word of the command line can be a session or step, or a step or
+        snapshot.
         """
         length = SHORTEST
         known = (self._store.timeline, self._fetched)
@@ -279,24 +231,21 @@ class Readers:
         return name[:length]
 
     def of_session(self, session_id: SessionId) -> Reader | FetchedReader:
-        """Reads a session; the reader of the folder says that there is none."""
+        """Returns the reader of a session; for an unknown one that of the folder, which raises the error."""
         if self._store.timeline.session(session_id) is not None:
             return self._own
         return self._fetched.of_session(session_id) or self._own
 
     def of_step(self, step_id: StepId) -> Reader | FetchedReader:
-        """Reads the session of a step; the reader of the folder says that there is none."""
+        """Returns the reader for a step; for an unknown one that of the folder, which raises the error."""
         if self._store.timeline.step(step_id) is not None:
             return self._own
         return self._fetched.of_step(step_id) or self._own
 
     def sessions(self, call: Call, after: int | None = None, limit: int | None = None) -> Page[SessionView]:
-        """Lists the sessions of the folder in the order in which they were first started, then the fetched ones.
+        """Lists the sessions of the folder in the order of their first start, then the fetched ones.
 
-        Args:
-            call: the request.
-            after: where the page before ended; None for the first page.
-            limit: sessions on this page, at most; None for all.
+        `after` is where the page before ended (None for the first page), `limit` the size of this one (None for all).
         """
         views: tuple[SessionView, ...] = ()
         start = 0
@@ -314,11 +263,10 @@ class Readers:
         return Page((*views, *others), None if fetched.after is None else _FETCHED + fetched.after)
 
     def find(self, wanted: StepQuery, limit: int | None, call: Call, *, renames: bool = False) -> tuple[StepView, ...]:
-        """Finds steps of the folder, newest first; if there is none, those of fetched sessions.
+        """Finds steps of the folder, newest first; if there are none, those of fetched sessions.
 
-        Of a session that went on at another machine, steps that were only fetched come before those of the folder.
-
-        Arguments and errors as of `SessionViews.find`.
+        For a session that continued at another machine, steps that were only fetched come before those of the folder.
+        Parameters and errors are those of `SessionViews.find`.
         """
         if wanted.session_id is not None:
             return self._of_session(wanted, limit, call, renames=renames)

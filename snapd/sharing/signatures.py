@@ -1,6 +1,6 @@
-"""The signatures of the sessions and handovers of one mirror: which there are, and how much of these each one covers.
+"""The signatures of the sessions and handovers of one mirror, and how much each one covers.
 
-Whose keys count is not known here.
+`signing` decides whose keys count.
 """
 
 from __future__ import annotations
@@ -30,13 +30,10 @@ _HANDOVERS = signature_of(formats.HANDOVERS)
 
 @attrs.frozen
 class Verdict:
-    """What a check of a signature said.
+    """The result of checking a signature.
 
-    Attributes:
-        stamp: stands for the settings with which it was checked.
-        state: see `snapd.model.handover.Signature`.
-        signer: whose key it is; None if nobody says.
-        reason: why it is not good; None if it is.
+    `stamp` identifies the settings it was checked with. `state` is as in `snapd.model.handover.Signature`. `signer` is
+    whose key it is, if known; `reason` says why the signature is not good.
     """
 
     stamp: str
@@ -50,13 +47,13 @@ class IndexedSignature:
     """A signature that was fetched.
 
     Attributes:
-        head: the newest commit of what it came with.
-        covers: how much of that it signs: "all"; "part", what came first; "older" if it came with a version from before
-            the one that was fetched last; or "none".
-        signed: the commit that it signs; None if it is no signature of snapd.
-        key: the fingerprint of its key; None as well.
-        seconds: when it was made, since 1970; None as well.
-        verdict: what the last check said; None if it was never checked.
+        head: the newest commit of the session or handover that it came with.
+        covers: what it signs: "all"; "part", an earlier commit of it; "older", less than an earlier signature; or
+            "none".
+        signed: the signed commit; None, like `key` and `seconds`, if this is no signature of snapd.
+        key: the fingerprint of the key.
+        seconds: when it was signed, since 1970.
+        verdict: the last check; None if there was none.
     """
 
     reference: str
@@ -73,11 +70,8 @@ class IndexedSignature:
 class MirrorSignatures:
     """The signatures of one mirror; every method raises `StoreCorrupt`, `StorageFull`, `IoError`.
 
-    Args:
-        repository: has the tags of those that sign something of what they came with, under the names that they have at
-            the remote. Of others, only the index knows.
-        index: of all mirrors.
-        mirror: the name of this one in the index.
+    The repository has the tags of signatures that cover something, under the same names as at the remote. The others
+    are only in the index, where `_mirror` is the name of this mirror.
     """
 
     _repository: ShadowRepository
@@ -85,13 +79,13 @@ class MirrorSignatures:
     _mirror: str
 
     def of(self, references: Collection[str]) -> dict[str, IndexedSignature]:
-        """The signatures of sessions and handovers, by the names of the references of these."""
+        """Returns the signatures of sessions and handovers, by the references of these."""
         statement = f"SELECT {_COLUMNS} FROM signatures WHERE mirror = ?"  # noqa: S608 (constants)
         rows = self._index.named(statement, self._mirror, [signature_of(name) for name in references])
         return {signed_by(row[0]): _indexed(row) for row in rows}
 
     def tags(self, references: Collection[str] | None) -> dict[str, ObjectId]:
-        """The tags that the repository has, by their own names: for some sessions or all (None), and all handovers."""
+        """Returns the tags in the repository of these sessions (None for all) and of all handovers."""
         stored = "SELECT chain, tag FROM signatures WHERE mirror = ? AND covers != 'none'"
         names = None if references is None else [signature_of(name) for name in references]
         found = dict(self._index.named(stored, self._mirror, names))
@@ -99,7 +93,7 @@ class MirrorSignatures:
         return found | dict(self._index.ask(f"{stored} AND chain > ? AND chain < ?", *beginning))
 
     def roots(self) -> Iterator[tuple[ObjectId, ...]]:
-        """The tags that the repository has, and what they sign as far as no session or handover has it any more."""
+        """Yields the tags in the repository, and the signed commits of handovers, which nothing else may reach."""
         for name, tag in self.tags(None).items():
             yield tag, EMPTY_TREE
             if name.startswith(_HANDOVERS):
@@ -114,14 +108,10 @@ class MirrorSignatures:
         had: IndexedSignature | None = None,
         complete: Callable[[Iterable[ObjectId]], object] | None = None,
     ) -> IndexedSignature:
-        """Looks at a signature that came.
+        """Inspects the signature `tag`, which came with a session or handover at `reference` and `head`.
 
-        Args:
-            reference: the name of the reference of what it came with.
-            head: the newest commit of that, which was looked at.
-            tag: what the reference of the signature names.
-            had: the signature that was there before; None if there was none.
-            complete: gets missing objects from where else this machine has them; None if none can be missing.
+        `had` is the signature that was there before. `complete` copies missing objects from elsewhere on this machine;
+        None if none can be missing.
         """
         own = signature_of(reference)
         if complete is not None and not self._repository.has(tag):
@@ -140,7 +130,7 @@ class MirrorSignatures:
         )
 
     def put(self, found: Collection[IndexedSignature], gone: Collection[str]) -> None:
-        """Takes signatures in, in place of what was known of them, and drops others, given by their own names."""
+        """Adds or replaces signatures, and removes those `gone`, by their own references."""
         stored = {each.reference: each.tag for each in found if each.covers != "none"}
         references = self._repository.references
         for name in [*gone, *(each.reference for each in found if each.reference not in stored)]:
@@ -159,7 +149,7 @@ class MirrorSignatures:
             )
 
     def refresh(self, heads: Mapping[str, ObjectId]) -> None:
-        """Has the index agree with the references, given those of all sessions and handovers by their names."""
+        """Makes the index agree with the references; `heads` has those of all sessions and handovers."""
         there = references_below(self._repository.path, SIGNATURES).whole()
         had = self.of(heads)
         found = [
@@ -175,11 +165,11 @@ class MirrorSignatures:
             self.put(found, gone)
 
     def read(self, indexed: IndexedSignature) -> SignatureTag:
-        """The signature itself, which covers something; raises `StoreCorrupt`."""
+        """Returns the content of a signature that covers something; raises `StoreCorrupt`."""
         return self._read(indexed.tag)
 
     def note_verdict(self, indexed: IndexedSignature, verdict: Verdict) -> None:
-        """Notes what a check said."""
+        """Records the result of a check."""
         with self._index.transaction() as connection:
             connection.execute(
                 "UPDATE signatures SET stamp = ?, state = ?, signer = ?, reason = ? "
@@ -188,12 +178,12 @@ class MirrorSignatures:
             )
 
     def made(self, reference: str) -> tuple[ObjectId, ObjectId, str] | None:
-        """What this machine signed last for the remote: the commit, the tag, and the fingerprint of the key."""
+        """Returns what this machine signed last for the remote: the commit, the tag, and the key's fingerprint."""
         statement = "SELECT signed, tag, key FROM made WHERE mirror = ? AND chain = ?"
         return next(iter(self._index.ask(statement, self._mirror, signature_of(reference))), None)
 
     def note_made(self, made: Mapping[str, tuple[ObjectId, ObjectId, str]]) -> None:
-        """Notes what `made` gives, by the names of the references of what was signed."""
+        """Records what `made` returns, by the references of what was signed."""
         with self._index.transaction() as connection:
             connection.executemany(
                 "INSERT OR REPLACE INTO made VALUES (?, ?, ?, ?, ?)",
@@ -201,7 +191,7 @@ class MirrorSignatures:
             )
 
     def signed(self, reference: str, tag: ObjectId) -> ObjectId | None:
-        """The commit that a tag signs, which the remote has for a session or handover; None if nobody here knows it."""
+        """Returns the commit that a tag at the remote signs; None if this machine does not know."""
         fetched = self.of([reference]).get(reference)
         if fetched is not None and fetched.tag == tag:
             return fetched.signed
@@ -219,7 +209,7 @@ class MirrorSignatures:
             return "none"
         if reference.startswith(formats.HANDOVERS):
             handed = formats.decode_handover(head, self._repository.read_commit(head), self._repository.read_tree)
-            # who took it over leaves a note in it, which is not for the signer to sign
+            # a takeover adds a note to the handover, which the signer cannot have signed
             is_it = found.signed == formats.original(handed, as_host(handed.handover.host))
             return "all" if is_it else "none"
         if found.signed == head:
@@ -227,13 +217,13 @@ class MirrorSignatures:
         return "part" if found.signed in self._before(head) else "none"
 
     def _is_before(self, signed: ObjectId, had: IndexedSignature | None) -> bool:
-        """Whether this is an older version of what another signature signs."""
+        """Returns whether a commit is an ancestor of what another signature signs."""
         if had is None or had.signed is None or had.covers == "none":
             return False
         return signed in self._before(had.signed)
 
     def _before(self, commit: ObjectId) -> Iterator[ObjectId]:
-        """The commits that one goes on from."""
+        """Yields the ancestors of a commit."""
         at: ObjectId | None = commit
         while at is not None and (at := decode_commit(self._repository.read_commit(at), at)[1]) is not None:
             yield at

@@ -1,4 +1,4 @@
-"""Signs what leaves this machine, and checks the signatures of what came: with the keys that the user's git names."""
+"""Signs what leaves this machine, and checks the signatures of what came, with the keys that the user's git names."""
 
 from __future__ import annotations
 
@@ -29,39 +29,24 @@ _HINT = "name an ssh key: the path of its file, or a public key that your ssh ag
 
 @attrs.frozen
 class Signer:
-    """Signs what leaves this machine, with one key.
-
-    Attributes:
-        program: that signs.
-        key: a public key, or the absolute path of the file of a public or a private one.
-    """
+    """Signs with one key: a public key, or the absolute path of the file of a public or private one."""
 
     program: SshKeygen
     key: str
 
     @property
     def fingerprint(self) -> str | None:
-        """Of the key; None if it is not known before it signs."""
+        """The key's fingerprint; None if it is not known before the first signature."""
         key = public_key(self.key)
         return None if key is None else fingerprint(key)
 
     def sign(self, payload: bytes, call: Call) -> bytes:
-        """A signature, armored; raises as `SshKeygen.sign`."""
+        """Returns an armored signature; raises as `SshKeygen.sign`."""
         return self.program.sign(payload, NAMESPACE, self.key, call)
 
 
 def signer_of(key: str | None, settings: SigningSettings, program: SshKeygen, home: str) -> Signer:
-    """Who signs.
-
-    Args:
-        key: that a client names; None for that of the user's git.
-        settings: of the user's git.
-        program: that signs.
-        home: the home directory of the user.
-
-    Raises:
-        InvalidParams: there is no such key.
-    """
+    """Returns the signer for a key, or for None for that of the user's git; raises `InvalidParams` if there is none."""
     field, chosen = "signingKey", key
     if chosen is None:
         field, chosen = "sign", settings.key
@@ -93,18 +78,13 @@ def signer_of(key: str | None, settings: SigningSettings, program: SshKeygen, ho
 
 @attrs.frozen
 class Checks:
-    """Checks signatures, each once for as long as the files that say whose keys count stay as they are.
-
-    Args:
-        settings: of the user's git.
-        program: that verifies.
-    """
+    """Checks signatures, each again only after the files that say whose keys count have changed."""
 
     _settings: SigningSettings
     _program: SshKeygen
 
     def of(self, mirror: Mirror, indexed: IndexedSignature, call: Call) -> SignatureStatus:
-        """What is known of a signature; raises `Cancelled`."""
+        """Returns the status of a signature; raises `Cancelled`."""
         if indexed.signed is None:
             return SignatureStatus("bad", reason="it is no signature that snapd makes")
         signed = None if indexed.seconds is None else indexed.seconds * 1000
@@ -131,20 +111,20 @@ class Checks:
             if verdict.state != "unchecked":
                 mirror.signatures.note_verdict(indexed, verdict)
         except (StoreCorrupt, StorageFull, IoError) as error:
-            # a list of sessions is not to fail because one cannot be checked now
+            # a list of sessions must not fail because one cannot be checked now
             return Verdict(self._stamp, "unchecked", None, error.message)
         return verdict
 
     @property
     def _stamp(self) -> str:
-        """Stands for everything that a verdict depends on, besides the signature."""
+        """Identifies everything that a verdict depends on, besides the signature."""
         parts = [self._program.program]
         for path in (self._settings.allowed_signers, self._settings.revoked):
             parts.append(path or "-")
             try:
                 status = None if path is None else os.stat(path)
             except OSError:
-                # no key is known then, until there is a file
+                # without the file, no key counts
                 status = None
             if status is not None:
                 parts.append(
@@ -154,5 +134,5 @@ class Checks:
 
 
 def program_of(settings: SigningSettings, environment: Mapping[str, str]) -> SshKeygen:
-    """The program that the user's git names, or the usual one."""
+    """Returns the program that the user's git names, or the default one."""
     return SshKeygen(environment, settings.program or PROGRAM)

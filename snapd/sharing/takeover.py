@@ -1,4 +1,4 @@
-"""Takes over what another machine handed over: its files are merged into the folder, its sessions go on here."""
+"""Takes over what another machine handed over: its files are merged into the folder, and its sessions continue here."""
 
 from __future__ import annotations
 
@@ -44,15 +44,10 @@ _FILES = (REGULAR, EXECUTABLE, SYMLINK)
 
 @attrs.frozen
 class TakeoverOutcome:
-    """What was taken over.
+    """The result of taking over the handover `name` of the machine `host`.
 
-    Attributes:
-        outcome: what was done to files.
-        name: of the handover.
-        host: the machine that handed over.
-        sessions: those that have something new.
-        is_marked: whether the machine that handed over can see that: False if the remote did not take the note.
-        signature: of the handover; None if it is not signed.
+    `sessions` has those that are new or changed. `is_marked` is False if the remote did not accept the note that lets
+    the other machine see the takeover. `signature` is None if the handover is not signed.
     """
 
     outcome: Outcome
@@ -65,7 +60,7 @@ class TakeoverOutcome:
 
 @attrs.frozen
 class _Start:
-    """The files from which two machines went on; and whether both had just these once, by an earlier handover."""
+    """The files from which both machines diverged; `is_agreed` if both had exactly these at an earlier handover."""
 
     tree: ObjectId
     is_agreed: bool = False
@@ -73,16 +68,7 @@ class _Start:
 
 @attrs.define(eq=False)
 class TakeOver:
-    """Takes handovers over into one workspace.
-
-    Args:
-        writer: captures the folder and changes it.
-        store: of the workspace.
-        sessions: of the workspace.
-        planner: plans what to do to each file.
-        elsewhere: the other machines.
-        runner: carries out operations.
-    """
+    """Takes handovers over into one workspace."""
 
     _writer: Writer
     _store: Store
@@ -92,22 +78,15 @@ class TakeOver:
     _runner: Runner
 
     def take_over(self, there: Carrier, name: str | None, options: OperationOptions, call: Call) -> TakeoverOutcome:
-        """Takes a handover over.
+        """Takes over the handover `name`, or for None the only one that nobody took over yet.
 
-        What the other machine changed is merged into the files as they are. Its sessions become sessions of this
-        folder, as if all of that had happened here, so their steps can be undone and their agents can go on.
+        The other machine's changes are merged into the files. Its sessions become sessions of this folder, as if they
+        had happened here, so their steps can be undone and their agents can continue. The request may be cancelled
+        until the first file is moved.
 
-        Args:
-            there: has it.
-            name: of the handover; None for the only one that nobody took over yet.
-            options: how the client wants it done.
-            call: the request; may be cancelled until the first file is moved.
-
-        Raises:
-            InvalidParams: there is no such handover, or there are several.
-            RemoteFailed, Untrusted: nothing was changed; the same if its signature is bad.
-            RemoteChanged: a session went on both here and there; nothing was changed.
-            StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: the same.
+        Raises `InvalidParams` if there is no such handover, or there are several; `RemoteChanged` if a session
+        continued both here and there; `Untrusted` if its signature is bad; and `RemoteFailed`, `StoreCorrupt`,
+        `StorageFull`, `WorkspaceGone`, `IoError` or `Cancelled`. After any of them nothing was changed.
         """
         fetched = there.fetch_handover(name, call)
         handover, signature = fetched.handover, fetched.signature
@@ -118,7 +97,7 @@ class TakeOver:
             self._adopt(fetched, arrived, start.tree, call)
             seen = self._writer.capture_now(call)
             tasks = [self._task(fetched, start, seen, call)]
-            # only what a crash leaves names the operation: the timeline has what arrived instead
+            # the kind is for recovery after a crash: otherwise the timeline gets the events that arrived
             request = Request(
                 kind="restore",
                 options=options,
@@ -130,7 +109,7 @@ class TakeOver:
             )
             outcome = self._runner.carry_out(request, call)
             if outcome.applied:
-                # the next handover begins with it
+                # the base of the next handover
                 self._writer.record_look(self._store.load(handover.folder))
         if not outcome.applied:
             return TakeoverOutcome(outcome, handover.name, handover.host, (), False, signature)
@@ -140,7 +119,7 @@ class TakeOver:
         return TakeoverOutcome(outcome, handover.name, handover.host, sessions, is_marked, signature)
 
     def _arrived(self, fetched: FetchedHandover) -> list[Event]:
-        """The events that this machine does not have yet."""
+        """Returns the events that this machine does not have yet."""
         timeline, sessions = self._store.timeline, fetched.handover.sessions
         here, there = by_session(events_of(timeline, sessions)), by_session(fetched.events)
         for session_id in sessions:
@@ -155,7 +134,6 @@ class TakeOver:
     # -- files
 
     def _start(self, handover: Handover, call: Call) -> _Start:
-        """The files from which both machines went on, as far as they are known here."""
         ours = {entry.handover_id: entry.tree for entry in self._elsewhere.lineage.all()}
         if handover.handover_id in ours:
             return _Start(handover.folder.tree, is_agreed=True)
@@ -171,7 +149,7 @@ class TakeOver:
         return _Start(handover.committed or EMPTY_TREE)
 
     def _adopt(self, fetched: FetchedHandover, arrived: Sequence[Event], base: ObjectId, call: Call) -> None:
-        """Has the store of the workspace get all objects that it needs from now on."""
+        """Copies all objects that the workspace will need into its store."""
         handover, read = fetched.handover, fetched.objects.read_tree
         wanted: set[ObjectId] = {handover.folder.coverage}
         add_reachable(read, handover.folder.tree, wanted, call.check)
@@ -196,7 +174,7 @@ class TakeOver:
             raise StoreCorrupt(f"object {oid}, which the handover needs, is missing", object=oid)
 
     def _differing(self, base: ObjectId, handover: Handover) -> list[Change]:
-        """What the other machine changed, as far as a folder can have it."""
+        """Returns what the other machine changed, limited to what a folder can contain."""
         found = changes(self._store.read_tree, base, handover.folder.tree, differing=self._store.differing)
         kept = set(handover.kept)
         return [
@@ -206,7 +184,7 @@ class TakeOver:
         ]
 
     def _task(self, fetched: FetchedHandover, begin: _Start, seen: Snapshot, call: Call) -> UndoTask:
-        """What to do to files: the reverse of what would take back what the other machine did."""
+        """Plans the changes to files: the reverse of undoing what the other machine did."""
         handover, base = fetched.handover, begin.tree
         folder = self._store.load(handover.folder)
         differing = self._differing(base, handover)
@@ -237,7 +215,10 @@ class TakeOver:
         )
 
     def _was_state_once(self, change: Change, seen: Snapshot, fetched: FetchedHandover) -> bool:
-        """Whether a file that differs from both ends is as it was over there once: then nobody changed it here."""
+        """Returns whether a file that differs from both ends is an intermediate state of the other machine.
+
+        Then nobody changed it here.
+        """
         here = file_at(self._store.entry_in, seen.tree, change.path)
         if here in (change.old, change.new, None):
             return False
@@ -247,7 +228,7 @@ class TakeOver:
     # -- sessions
 
     def _arriving(self, first: Event, arrived: Sequence[Event], left: SnapshotId, call: Call) -> Sequence[Event]:
-        """The events that the timeline gets: what arrived, between what was here and what is here now."""
+        """Returns the events for the timeline: what arrived, between the state before and the state now."""
         last = next((event.head for event in reversed(arrived) if event.head is not None), None)
         rest = None if last is None else self._remaining_changes(arrived, last, left, call)
         closing = Event(0, first.milliseconds, left, rest, StepsLeft(_open(arrived)))
@@ -256,9 +237,9 @@ class TakeOver:
     def _remaining_changes(
         self, arrived: Sequence[Event], last: SnapshotId, now: SnapshotId, call: Call
     ) -> Span | None:
-        """How the files of the sessions differ from what these left; None if they do not.
+        """Returns how the files of the sessions differ from what these left; None if they do not.
 
-        Nobody else's change is in it: it is what was done here, or over there by a person, and was merged with theirs.
+        These are changes of this machine, or of a person on the other one, that were merged with those of the sessions.
         """
         paths: set[RelPath] = set()
         for event in arrived:
@@ -277,7 +258,7 @@ class TakeOver:
         return Span(SnapshotId(tree, now.coverage), now, ())
 
     def _announce(self, arrived: Sequence[Event], call: Call) -> tuple[SessionView, ...]:
-        """Notifies of the sessions that have something new; describes them."""
+        """Notifies clients of the new and changed sessions; returns their views."""
         names: dict[str, None] = {}
         for event in arrived:
             session_id = getattr(event.what, "session_id", None)
@@ -290,16 +271,15 @@ class TakeOver:
         return tuple(self._sessions.view(self._sessions.known(session_id), call) for session_id in names)
 
     def _mark(self, there: Carrier, fetched: FetchedHandover, call: Call) -> bool:
-        """Notes at the remote that the handover was taken over; what was done here stays, whatever becomes of that."""
+        """Records the takeover at the remote; a failure does not affect what was done here."""
         try:
             return there.mark_taken_over(fetched, time.time_ns() // 1_000_000, call)
         except (RemoteFailed, RemoteChanged):
-            # such as a remote that one can only read; whoever asked is told
+            # such as a read-only remote; `is_marked` reports it
             return False
 
 
 def _named(event: Event) -> tuple[list[SnapshotId], set[ObjectId]]:
-    """The snapshots and the files that an event names."""
     found = [event.head]
     blobs: set[ObjectId] = set()
     if event.seen is not None:
@@ -315,7 +295,7 @@ def _named(event: Event) -> tuple[list[SnapshotId], set[ObjectId]]:
 
 
 def _pairs(event: Event) -> list[tuple[ObjectId, ObjectId]]:
-    """The trees between which an event says that files changed."""
+    """Returns the pairs of trees between which an event says that files changed."""
     found = [] if event.seen is None else [(event.seen.before.tree, event.seen.after.tree)]
     if isinstance(event.what, Operated) and event.head is not None:
         found.append((event.what.before.tree, event.head.tree))
@@ -323,7 +303,7 @@ def _pairs(event: Event) -> list[tuple[ObjectId, ObjectId]]:
 
 
 def _open(arrived: Collection[Event]) -> tuple[str, ...]:
-    """The steps that nobody ended: their clients are on the other machine."""
+    """Returns the steps that have not ended: their clients are on the other machine."""
     begun = [event.what.step_id for event in arrived if isinstance(event.what, StepBegun)]
     ended = {event.what.step_id for event in arrived if isinstance(event.what, StepEnded)}
     return tuple(step for step in begun if step not in ended)

@@ -1,4 +1,4 @@
-"""A workspace with its other machines."""
+"""A workspace that exchanges sessions with other machines."""
 
 from __future__ import annotations
 
@@ -24,24 +24,7 @@ if TYPE_CHECKING:
 
 
 class SharedWorkspace(Workspace):
-    """One folder under snapd's care that can exchange sessions with other machines.
-
-    Args:
-        project_id, work_tree, store: as of `Workspace`.
-        seams: as well, with the same other machines.
-        remote_sessions: the other machines.
-        secret_rules: gives the rules for what may be a secret.
-
-    Attributes:
-        remote_sessions: as given.
-        pushing: pushes sessions to other machines.
-        pruning: deletes old sessions from there.
-        fetched: fetches sessions from there, and reads them.
-        readers: finds who reads a session or a step, of this folder or a fetched one.
-        handover: hands the folder over to another machine.
-        takeover: takes over what another machine handed over.
-        applier: takes in what steps of fetched sessions changed.
-    """
+    """A workspace that exchanges sessions with other machines; `seams` must have the same `remote_sessions`."""
 
     def __init__(
         self,

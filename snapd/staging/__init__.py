@@ -1,5 +1,5 @@
-"""Puts what steps changed into the git index of the project: all that snapd ever writes to a `.git`.
+"""Stages the changes of steps in the project's git index: the only thing that snapd ever writes to a `.git`.
 
-Git itself writes, by its own lock, and its filters make the blobs, as in `git add`. This runs in the program of whoever
-asked for it, never in the daemon.
+Git itself writes, under its own lock, and its filters make the blobs, as in `git add`. This runs in the caller's
+process, never in the daemon.
 """

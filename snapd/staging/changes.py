@@ -1,6 +1,6 @@
-"""The changes of steps to files, with their bytes: asked of snapd, and those of one file under all its names.
+"""The changes of steps to files with their bytes, read from snapd and joined for each file across its renames.
 
-The bytes are known by their names as blobs of SHA-1, whatever the repository uses.
+Bytes are identified by SHA-1 blob ids, whatever the repository uses.
 """
 
 from __future__ import annotations
@@ -29,40 +29,35 @@ if TYPE_CHECKING:
 
 
 class Contents:
-    """Bytes in memory."""
+    """The bytes of files, in memory."""
 
     def __init__(self) -> None:
         self._data: dict[ObjectId, bytes] = {}
 
     def add(self, mode: int, data: bytes) -> Entry:
-        """Keeps the bytes of a file, and gives the file."""
+        """Stores the bytes of a file; returns its entry."""
         oid = object_id("blob", data)
         self._data.setdefault(oid, data)
         return Entry(mode, oid)
 
     def read(self, oid: ObjectId) -> bytes:
-        """The bytes of a blob."""
+        """Returns the bytes of a blob."""
         return self._data[oid]
 
     def of(self, entry: Entry | None) -> bytes:
-        """The bytes of a file; none for no file."""
+        """Returns the bytes of a file; empty for None."""
         return b"" if entry is None else self._data[entry.oid]
 
 
 @attrs.frozen
 class FileMerge:
-    """Merges files.
-
-    Args:
-        contents: has the bytes, and gets those of what is merged.
-        by_lines: whether text may be merged line by line; else each file is one piece.
-    """
+    """Merges files line by line if `_by_lines`, else as a whole; stores the results in `_contents`."""
 
     _contents: Contents
     _by_lines: bool
 
     def merge(self, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
-        """Merges text, as `Objects.merge`; but what both have is never there twice because their changes touch."""
+        """Merges text like `Objects.merge`, but text that both sides have is not duplicated if their changes touch."""
         found = self._merged(base, ours, theirs, MergeFavor.NORMAL, touching=False)
         if found is not None or base is None:
             return found
@@ -75,15 +70,15 @@ class FileMerge:
         return None if any(there[line] > max(mine[line], other[line]) for line in added) else found
 
     def merge_for_ours(self, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
-        """Merges text; where the changes overlap, ours count."""
+        """Merges text; where the changes overlap, ours win."""
         return self._merged(base, ours, theirs, MergeFavor.OURS)
 
     def empty(self, like: Entry) -> Entry:
-        """An empty file with the mode of another one."""
+        """Returns an empty file with the mode of another one."""
         return self._contents.add(like.mode, b"")
 
     def has_added(self, ours: Entry, before: Entry | None, after: Entry) -> bool:
-        """Whether a file has all lines that a change added, in their order; of what is not text, all of it."""
+        """Returns whether a file has all lines that a change added, in order; for other than text, all of it."""
         if ours == after:
             return True
         sides = [self._contents.of(side) for side in (ours, before, after)]
@@ -92,7 +87,7 @@ class FileMerge:
         data, old, new = sides
         hunks = pygit2.Patch.create_from(old, new, context_lines=0).hunks
         added = (line.raw_content for hunk in hunks for line in hunk.lines if line.origin == "+")
-        # what was found is taken from the iterator: so the order counts
+        # each match consumes the iterator, so the order counts
         lines = iter(data.split(b"\n"))
         return all(line.removesuffix(b"\n") in lines for line in added)
 
@@ -107,7 +102,7 @@ class FileMerge:
 
 @attrs.frozen
 class Owner:
-    """A step that made a change, with its session and its message."""
+    """A step that made a change, with its session and message."""
 
     session_id: str
     step_id: str
@@ -116,14 +111,10 @@ class Owner:
 
 @attrs.frozen
 class Change:
-    """One change of a file.
+    """One change of a file; `old` or `new` is None for no file.
 
-    Attributes:
-        old: the file before; None for no file.
-        new: the file afterwards; None for no file.
-        owners: the steps that made it; none for an operation that took back a part of an earlier change.
-        moved_from: where the file was before, if it was moved.
-        others: steps of other sessions that may have made it.
+    `owners` made it; an operation that reverted part of an earlier change has none. `others` are steps of other
+    sessions that may have made it.
     """
 
     old: Entry | None
@@ -140,10 +131,7 @@ Chain = tuple[Change, ...]
 class Unit:
     """A file whose changes are staged as a whole or not at all.
 
-    Attributes:
-        path: where it is.
-        sources: where it was before it was moved, the first name first.
-        changes: its changes under all its names, the oldest first.
+    `sources` are its earlier paths, and `changes` its changes under all paths, each oldest first.
     """
 
     path: bytes
@@ -152,12 +140,7 @@ class Unit:
 
 
 def units(chains: Mapping[bytes, Chain], in_index: Callable[[bytes], bool]) -> list[Unit]:
-    """Joins the changes of a file that was moved, unless the index has other files under its old and its new name.
-
-    Args:
-        chains: the changes of each path, the oldest first.
-        in_index: whether the index has a path.
-    """
+    """Joins the changes of moved files, except if the index has separate files at the old and the new path."""
     found = {path: Unit(path, (), chain) for path, chain in chains.items()}
     for path in sorted(chains, key=lambda path: len(_origins(path, chains))):
         origin = chains[path][0].moved_from
@@ -168,7 +151,7 @@ def units(chains: Mapping[bytes, Chain], in_index: Callable[[bytes], bool]) -> l
             continue
         before, after = found[origin].changes, chains[path]
         went, came = before[-1], after[0]
-        # all empty files are alike
+        # all empty files are the same blob, which proves no move
         if went.new is None and went.old is not None and came.new is not None and came.new.oid != EMPTY_BLOB:
             bridge = attrs.evolve(came, old=went.old, others=tuple(dict.fromkeys((*went.others, *came.others))))
             del found[origin]
@@ -177,7 +160,7 @@ def units(chains: Mapping[bytes, Chain], in_index: Callable[[bytes], bool]) -> l
 
 
 def _origins(path: bytes, chains: Mapping[bytes, Chain]) -> list[bytes]:
-    """The earlier names of a file, the last one first."""
+    """Returns the earlier paths of a file, newest first."""
     names: list[bytes] = []
     origin = chains[path][0].moved_from
     while origin is not None and origin in chains and origin not in (path, *names):
@@ -187,13 +170,9 @@ def _origins(path: bytes, chains: Mapping[bytes, Chain]) -> list[bytes]:
 
 
 class Loader:
-    """Reads what `step/changes` tells of.
+    """Reads the changes of steps through `step/changes`, which `ask` requests.
 
-    Args:
-        ask: sends a request about the folder, and gives the result.
-        folder: the folder, absolute and canonical.
-        top: the root of the work tree, to which paths are relative here.
-        contents: gets the bytes.
+    `folder` is absolute and canonical; `top` is the root of the work tree, to which all paths here are relative.
     """
 
     def __init__(self, ask: Ask, folder: bytes, top: bytes, contents: Contents) -> None:
@@ -203,21 +182,21 @@ class Loader:
         self._contents = contents
 
     def path(self, name: str) -> bytes:
-        """The path of a file of an answer, which may be a `file:` URI, relative to the root of the work tree."""
+        """Returns the path of a file in a response, which may be a `file:` URI."""
         full = from_uri(name, "file") if name.startswith("file:///") else os.path.join(self._folder, name.encode())
         return self.below_top(full)
 
     def below_top(self, full: str | bytes) -> bytes:
-        """An absolute path relative to the root of the work tree."""
+        """Returns an absolute path relative to the root of the work tree."""
         return os.path.relpath(os.fsencode(full), self._top)
 
     def rows(self, session_ids: Iterable[str], step_ids: Iterable[str]) -> dict[bytes, dict[str, Any]]:
-        """What steps changed, file by file, as the wire has it; raises `SnapdError`."""
+        """Returns what steps changed, by file, as the wire has it; raises `SnapdError`."""
         params = {"sessionIds": list(session_ids), "stepIds": list(step_ids)}
         return {self.path(row.get("uri", row["file"])): row for row in self._ask("step/changes", params)["files"]}
 
     def chains(self, rows: Mapping[bytes, dict[str, Any]]) -> dict[bytes, Chain]:
-        """The changes of some of these files; raises `SnapdError`."""
+        """Returns the changes of these files with their bytes; raises `SnapdError`."""
         return {path: tuple(self._change(row, change) for change in row["changes"]) for path, row in rows.items()}
 
     def _change(self, row: dict[str, Any], change: dict[str, Any]) -> Change:

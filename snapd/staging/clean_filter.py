@@ -1,7 +1,7 @@
-"""Turns the bytes of files into those of blobs, as `git add` does.
+"""Converts the bytes of files to those of their blobs, as `git add` does.
 
-Line ends, encodings, keywords and filters are git's own work: `git hash-object` does it. But that does not look at the
-index, where `git add` does: a file whose line ends git detects keeps its CRLF if it has them there already.
+`git hash-object` converts line ends, encodings, keywords and filters. But unlike `git add`, it does not look at the
+index, where CRLF keeps git from converting a file whose line ends it detects.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _AT_ONCE = 200
 
 
 class CannotCleanError(Exception):
-    """Nobody but `git add` knows the bytes of the blob of a file, and why."""
+    """Only `git add` can determine the blob of a file, for the reason given."""
 
     def __init__(self, path: bytes, reason: str) -> None:
         super().__init__(path, reason)
@@ -39,16 +39,7 @@ class CannotCleanError(Exception):
 
 
 class Cleaner:
-    """Knows the attributes of files.
-
-    Args:
-        repository: with the files.
-        index: as it is.
-        paths: the files that will be asked for, relative to the root of the work tree.
-
-    Raises:
-        GitFailed: git cannot tell.
-    """
+    """Converts files of a repository; reads the attributes of `paths` first. Raises `GitFailed` if git cannot."""
 
     def __init__(self, repository: Repository, index: Index, paths: Iterable[bytes]) -> None:
         self._repository = repository
@@ -61,18 +52,14 @@ class Cleaner:
         self._detects = repository.setting("core.autocrlf").lower() in ("true", "yes", "on", "1", "input")
 
     def merges_lines(self, path: bytes) -> bool:
-        """Whether two changes of a file may be merged line by line; not if git merges it in another way."""
+        """Returns whether two changes of a file may be merged line by line; not if git merges it differently."""
         return self._attributes[path]["merge"] in _MERGED_BY_LINES
 
     def clean(self, files: Sequence[tuple[bytes, bytes, bytes]]) -> list[bytes]:
-        """The bytes of the blobs that git would make of files.
+        """Returns the bytes of the blobs of files.
 
-        Args:
-            files: for each its path, the path that the index has it under, and its bytes. Symlinks are not among them.
-
-        Raises:
-            CannotCleanError: only git itself can do it, with the file in the work tree.
-            GitFailed: git cannot convert a file.
+        Each file is its path, its path in the index, and its bytes; symlinks are not allowed. Raises `CannotCleanError`
+        if that needs the file in the work tree, and `GitFailed` if git cannot convert a file.
         """
         has_returns = any(b"\r" in data and self._line_ends(path) == "auto" for path, _, data in files)
         crlf = self._with_crlf if has_returns else frozenset[bytes]()
@@ -90,7 +77,7 @@ class Cleaner:
     def _by_git(self, files: Sequence[tuple[bytes, bytes]]) -> dict[tuple[bytes, bytes], bytes]:
         repository = self._repository
         with tempfile.TemporaryDirectory(prefix="snapd-stage-") as folder:
-            # what is only an intermediate does not become an object of the repository
+            # intermediate objects must not be added to the repository
             apart = {
                 "GIT_OBJECT_DIRECTORY": folder,
                 "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.fsdecode(repository.objects),
@@ -103,13 +90,7 @@ class Cleaner:
         return {file: found[oid] for file, oid in zip(files, oids, strict=True)}
 
     def _converts(self, path: bytes, data: bytes, *, keeps: bool) -> bool:
-        """Whether git may make other bytes of these.
-
-        Args:
-            path: of the file.
-            data: its bytes.
-            keeps: whether line ends that git detects stay as they are.
-        """
+        """Returns whether git may convert these bytes; `keeps` is whether detected line ends stay as they are."""
         attributes = self._attributes[path]
         if attributes["filter"] not in _NONE | {"set"} or attributes["working-tree-encoding"] not in _NONE | {"set"}:
             return True
@@ -119,7 +100,7 @@ class Cleaner:
         return b"\r" in data and (ends == "always" or (ends == "auto" and not keeps))
 
     def _line_ends(self, path: bytes) -> str:
-        """Whether git converts the line ends of a file: "always", "auto" (if it looks like text), "never"."""
+        """Returns when git converts the line ends of a file: "always", "auto" (if it looks like text), "never"."""
         attributes = self._attributes[path]
         text = attributes["text"] if attributes["text"] != "unspecified" else attributes["crlf"]
         if text == "unset":
@@ -134,7 +115,7 @@ class Cleaner:
 
     @cached_property
     def _with_crlf(self) -> frozenset[bytes]:
-        """Those of the files that the index has with CRLF in them."""
+        """Returns the files that have CRLF in the index."""
         asked = sorted(path for path in self._attributes if path in self._index.files)
         found = set()
         for at in range(0, len(asked), _AT_ONCE):
@@ -148,7 +129,7 @@ class Cleaner:
         return frozenset(found)
 
     def _check_attributes(self, paths: Iterable[bytes]) -> None:
-        """Makes sure that no attributes are in the index alone, where `git hash-object` does not look."""
+        """Raises `CannotCleanError` if attributes are only in the index, where `git hash-object` does not look."""
         for path in sorted(paths):
             for above in (b"", *parents(path)):
                 name = os.path.join(above, _ATTRIBUTES)

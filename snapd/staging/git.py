@@ -1,4 +1,4 @@
-"""Runs the git program; and why nothing was staged."""
+"""Runs the git program, and the errors of staging."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _OF_ONE_REPOSITORY = frozenset(
         "GIT_WORK_TREE",
     }
 )
-"""What git sets for its hooks and aliases: it may be about another repository than that of the folder."""
+"""Variables that git sets for its hooks and aliases: they may be about another repository than the folder's."""
 
 _WRONG = ("fatal: ", "error: ")
 
@@ -83,13 +83,7 @@ class StagingConflict(SnapdError):
 
 @attrs.frozen
 class GitResult:
-    """What a git command left behind.
-
-    Attributes:
-        code: its exit code.
-        out: its standard output.
-        said: its standard error, as text.
-    """
+    """The result of a git command; `said` is its standard error."""
 
     code: int
     out: bytes
@@ -98,32 +92,21 @@ class GitResult:
 
 @attrs.frozen
 class Git:
-    """The git program, as the user would run it.
-
-    Args:
-        environment: of its processes, without what is about one repository.
-    """
+    """The git program with the user's environment, without variables about one repository."""
 
     environment: Mapping[str, str]
 
     @classmethod
     def of_user(cls, environment: Mapping[str, str]) -> Git:
-        """The git of a user with this environment; variables that name a repository do not count."""
+        """Returns the git for this environment; drops variables that name a repository."""
         return cls({name: value for name, value in environment.items() if name not in _OF_ONE_REPOSITORY})
 
     def attempt(
         self, cwd: bytes, *words: str | bytes, data: bytes = b"", variables: Mapping[str, str] | None = None
     ) -> GitResult:
-        """Runs a command to its end.
+        """Runs a command in the directory `cwd`, with extra environment `variables`.
 
-        Args:
-            cwd: where it runs.
-            words: its arguments.
-            data: its standard input.
-            variables: what its environment has besides.
-
-        Raises:
-            GitFailed: there is no git.
+        Raises `GitFailed` if there is no git.
         """
         try:
             done = subprocess.run(
@@ -143,11 +126,7 @@ class Git:
     def ask(
         self, cwd: bytes, *words: str | bytes, data: bytes = b"", variables: Mapping[str, str] | None = None
     ) -> bytes:
-        """Runs a command that has to succeed, and gives its standard output. Arguments as of `attempt`.
-
-        Raises:
-            GitFailed: it failed, or there is no git.
-        """
+        """Runs a command like `attempt`, and returns its standard output; raises `GitFailed` if it fails."""
         done = self.attempt(cwd, *words, data=data, variables=variables)
         if done.code:
             raise failed(words, done)
@@ -155,10 +134,10 @@ class Git:
 
 
 def failed(words: tuple[str | bytes, ...], done: GitResult) -> GitFailed:
-    """The error of a command that failed, with what git said first about it."""
+    """Returns the error for a failed command, with the first line of git's message."""
     command = next((os.fsdecode(word) for word in words if os.fsdecode(word)[:1] != "-"), "")
     lines = done.said.splitlines() or [f"it ended with {done.code}"]
-    # warnings may come before it; in other languages it has another beginning
+    # warnings may come before it, and in other languages it begins differently
     first = next((line for line in lines if line.startswith(_WRONG)), lines[0])
     for beginning in _WRONG:
         first = first.removeprefix(beginning)

@@ -1,4 +1,4 @@
-"""Puts the changes of steps into what the index has of a file."""
+"""Merges the changes of steps into a file of the index."""
 
 from __future__ import annotations
 
@@ -17,17 +17,14 @@ if TYPE_CHECKING:
     from .changes import Chain, Change, FileMerge
 
 _STARTS = 50
-"""How many of the times when others changed a file are looked at."""
+"""How many points at which others changed a file are tried."""
 
 
 @attrs.frozen
 class MergedEntry:
-    """A file of the index with the changes.
+    """A file of the index with the changes merged in; `by` are those that the index lacked.
 
-    Attributes:
-        entry: the file; None for no file.
-        by: those of the changes that the index did not have yet.
-        overtaken: whether others changed the same lines since, and the index has that.
+    `overtaken` is True if others changed the same lines since, and the index has that.
     """
 
     entry: Entry | None
@@ -38,22 +35,15 @@ class MergedEntry:
 def place(
     ours: Entry | None, changes: Chain, texts: FileMerge, now: Callable[[], Entry | None]
 ) -> MergedEntry | Overlap:
-    """Puts changes into a file of the index, where it does not have them yet.
+    """Merges changes, oldest first, into the index's version `ours` of a file, unless it has them already.
 
-    The index may have some of them: those that were committed or staged before, with what others made of them since.
-    It has all that came before a change if it is the very file that the change was made to, or what staging made of
-    that. Else, as many of the first
-    changes as necessary are taken for one: of two changes of one line, the index may have the second. Else, only what
-    is left of the first changes in a later version counts: somebody has changed these lines since, and committed that.
+    The index may have some of them, committed or staged before and since edited by others. These ways are tried in
+    order: if the index has the very file that a change was made to, or what staging made of it, only later changes are
+    merged. Otherwise they are merged one by one. Otherwise the first changes are combined, as few as necessary, because
+    of two changes of one line the index may have the second. Otherwise only what is left of the first changes in a
+    later version is merged: others have changed these lines since, and committed that.
 
-    Args:
-        ours: the file in the index; None for no file.
-        changes: those to put in, the oldest first.
-        texts: merges text.
-        now: gives the file in the work tree; None for no file.
-
-    Returns:
-        The file with the changes; or why it cannot have them.
+    `now` returns the file in the work tree. The result is an `Overlap` if no way works.
     """
     kept = in_force(changes, texts)
     if isinstance(kept, Overlap):
@@ -70,7 +60,7 @@ def place(
 def _ways(
     ours: Entry | None, changes: Chain, texts: FileMerge, now: Callable[[], Entry | None]
 ) -> Iterator[MergedEntry | Overlap]:
-    """The ways to put changes in, those first that rest on the least."""
+    """Yields the results of the ways to merge, the one with the fewest assumptions first."""
     rest = _after(ours, changes, texts)
     if rest is not None:
         yield _fold(ours, rest, texts)
@@ -87,7 +77,7 @@ def _ways(
 def _beyond(
     ours: Entry | None, begun: Entry | Overlap | None, changes: Chain, number: int, texts: FileMerge
 ) -> MergedEntry | Overlap:
-    """Puts the later changes into a file that has the first ones."""
+    """Merges the remaining changes into `begun`, which has the first `number` of them."""
     found = begun if isinstance(begun, Overlap) else _fold(begun, changes[number:], texts)
     if isinstance(found, Overlap) or begun == ours:
         return found
@@ -95,10 +85,10 @@ def _beyond(
 
 
 def _settled(placed: MergedEntry, changes: Chain, texts: FileMerge) -> MergedEntry:
-    """Puts later changes in again, where the index had the lines of an earlier one.
+    """Merges later changes again, because the index may have had the lines of an earlier one.
 
-    First changes that were taken for one do not say what they did in between: if lines came and went, and the index has
-    them, they are still there. After any row of changes up to the last one, the lines that it is about are the last.
+    Combined changes hide what happened in between: lines that were added and removed again may still be in the index.
+    The last change of a line must win.
     """
     for at in range(1, len(changes)):
         again = _fold(placed.entry, changes[at:], texts)
@@ -108,15 +98,15 @@ def _settled(placed: MergedEntry, changes: Chain, texts: FileMerge) -> MergedEnt
 
 
 def _with_rest(ours: Entry | None, changes: Chain, later: Entry | None, texts: FileMerge) -> Entry | Overlap | None:
-    """Puts in what is left of changes in a later version of the file.
+    """Merges what is left of changes in a later version of the file.
 
-    Where they made the file, its lines have to be there already: nobody could say where to put them.
+    If the changes created the file, it must already have their lines: their place would be unknown.
     """
     before = later
     for change in reversed(changes):
         old = change.old
         if old is None and change.new is not None:
-            # its lines go, those that others added stay
+            # removes its lines, keeps those that others added
             old = texts.empty(change.new)
         left = three_way(change.new, before, old, texts.merge_for_ours)
         before = before if isinstance(left, Overlap) else left
@@ -126,15 +116,7 @@ def _with_rest(ours: Entry | None, changes: Chain, later: Entry | None, texts: F
 
 
 def in_force(changes: Chain, texts: FileMerge) -> Chain | Overlap:
-    """Leaves out what operations took back of changes.
-
-    Args:
-        changes: with the operations among them, the oldest first.
-        texts: as of `place`.
-
-    Returns:
-        The rest of the changes; or why what was taken back cannot be told from the rest.
-    """
+    """Removes from changes, oldest first, what operations reverted; returns `Overlap` if it cannot be separated."""
     kept: list[Change] = []
     for change in changes:
         if change.owners:
@@ -148,30 +130,29 @@ def in_force(changes: Chain, texts: FileMerge) -> Chain | Overlap:
             is_whose = old == kept[at].old
             kept[at] = attrs.evolve(kept[at], old=old, new=new)
             if is_whose:
-                # it was not there before this change
+                # it was absent before this change
                 break
     return tuple(change for change in kept if change.old != change.new)
 
 
 def _without(side: Entry | None, operation: Change, texts: FileMerge) -> Entry | Overlap | None:
-    """Does to a file before or after a change what an operation did later; nothing to one that was not there."""
+    """Applies an operation to a file before or after an earlier change; ignores a file that did not exist."""
     if side is None and operation.old is not None:
         return None
     return three_way(operation.old, side, operation.new, texts.merge)
 
 
 def _after(ours: Entry | None, changes: Chain, texts: FileMerge) -> Chain | None:
-    """The changes that came after the file was what the index has; None if it never was.
+    """Returns the changes made after the version that the index has; None if it never had one of theirs.
 
-    The index has the file as it was before or after a change, or such a file with more of the changes: what an earlier
-    staging left.
+    That is the file before or after a change, or such a file with later changes merged in by an earlier staging.
     """
     for at in range(len(changes), 0, -1):
         if ours == changes[at - 1].new:
             return changes[at:]
         if ours == changes[at - 1].old:
             return changes[at - 1 :]
-    # from a change on before which somebody else changed the file
+    # start at a change before which someone else changed the file
     starts = [at for at in range(len(changes) - 1, -1, -1) if at == 0 or changes[at].old != changes[at - 1].new]
     for start in starts[:_STARTS]:
         file = changes[start].old
@@ -189,7 +170,7 @@ def _after(ours: Entry | None, changes: Chain, texts: FileMerge) -> Chain | None
 
 
 def _fold(ours: Entry | None, changes: Sequence[Change], texts: FileMerge) -> MergedEntry | Overlap:
-    """Puts changes in, one after the other."""
+    """Merges changes one after the other."""
     by = []
     for change in changes:
         found = three_way(change.old, ours, change.new, texts.merge)
@@ -202,7 +183,7 @@ def _fold(ours: Entry | None, changes: Sequence[Change], texts: FileMerge) -> Me
 
 
 def _joined(changes: Chain, texts: FileMerge) -> list[Delta]:
-    """The first change, the first two as one, and so on, without what others did in between."""
+    """Returns the first change, the first two combined, and so on, without changes by others in between."""
     found: list[Delta] = []
     for change in changes:
         if not found:

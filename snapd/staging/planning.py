@@ -1,7 +1,4 @@
-"""Plans what to change of the index, so that it has the changes of steps and is the same otherwise.
-
-Proposes the message of the commit, too.
-"""
+"""Plans the changes to the index that stage some steps and nothing else, and proposes a commit message."""
 
 from __future__ import annotations
 
@@ -30,22 +27,18 @@ if TYPE_CHECKING:
 _FILE_MODES = (REGULAR, EXECUTABLE)
 
 _SUBJECT = 72
-"""Characters of the first line, as git's own documentation advises at most."""
+"""Maximum length of the subject line, as git's documentation advises."""
 _ITEMS = 20
 """How many prompts the message lists."""
 _ITEM = 300
-"""Characters of each of them."""
+"""Maximum length of each of them."""
 
 
 @attrs.frozen
 class FilePlan:
-    """What becomes of a file in the index.
+    """The planned change of a file in the index.
 
-    Attributes:
-        path: where it will be, relative to the root of the work tree.
-        source: where the index has it now, if that is another name.
-        old: the file that the index has; None for no file.
-        new: the file with the changes; None for no file.
+    `path` is relative to the root of the work tree. `source` is its path in the index, if that is another one.
     """
 
     path: bytes
@@ -54,12 +47,7 @@ class FilePlan:
     new: Entry | None
 
     def puts(self, known: Mapping[bytes, StagedFile], new: StagedFile | None) -> list[IndexEdit]:
-        """What to change of the index.
-
-        Args:
-            known: what the index has.
-            new: the file with the changes, by the name of its blob in the repository.
-        """
+        """Returns the edits of the index `known`, for `new` with its blob id in the repository."""
         if self.source is None:
             return [IndexEdit(self.path, None if self.old is None else known[self.path], new)]
         moved = [] if new is None else [IndexEdit(self.path, None, new)]
@@ -68,16 +56,15 @@ class FilePlan:
 
 @attrs.frozen
 class Plan:
-    """What to change of the index.
+    """The planned changes of the index.
 
     Attributes:
-        files: what becomes of each file, ordered by path.
-        left: the files that are left out, each with the reason: `ignored`, `otherRepository`,
-            `changedSince` (by others, and the index has that).
-        conflicts: the files that cannot be staged, each with the reason. If there is one, nothing may be staged.
-        shared: of the files with the reason `shared`, the steps that may have made the changes as well.
-        pending: the changes that the last commit does not have.
-        others: how many other files the index has with changes already, which the next commit has, too.
+        left: files that are left out, each with the reason: `ignored`, `otherRepository`, or `changedSince` (by others,
+            and the index has that).
+        conflicts: files that cannot be staged, each with the reason. If there is one, nothing may be staged.
+        shared: for files with the reason `shared`, the other steps that may have made the changes.
+        pending: the changes that HEAD does not have.
+        others: how many other files have staged changes, which the next commit will include.
     """
 
     files: tuple[FilePlan, ...]
@@ -90,28 +77,23 @@ class Plan:
 
 @attrs.define
 class _Versions:
-    """The files of the index, or of the last commit.
-
-    Attributes:
-        files: by their paths.
-        entries: those that are asked for, with their bytes.
-    """
+    """The files of the index or of HEAD, and the requested ones with their bytes."""
 
     files: Mapping[bytes, StagedFile]
     entries: Mapping[bytes, Entry] = attrs.field(factory=dict)
 
     def name_of(self, unit: Unit) -> bytes:
-        """The name of a file here, which may be one from before it was moved."""
+        """Returns the path of a file here, which may be one from before a move."""
         return next((source for source in unit.sources if source in self.files), unit.path)
 
     def entry_of(self, unit: Unit) -> Entry | None:
-        """The file here; None for no file."""
+        """Returns the file here; None for no file."""
         return self.entries.get(self.name_of(unit))
 
 
 @attrs.define
 class _Draft:
-    """What a plan has so far; the attributes are those of `Plan`."""
+    """An incomplete `Plan`."""
 
     files: list[FilePlan] = attrs.field(factory=list)
     conflicts: dict[bytes, str] = attrs.field(factory=dict)
@@ -121,16 +103,7 @@ class _Draft:
 
 
 class Planner:
-    """Makes plans for the index of a repository, as it was when this was made.
-
-    Args:
-        repository: the repository.
-        contents: the bytes of the files.
-
-    Raises:
-        GitOperationUnderWay: the index has conflicts.
-        GitFailed: git cannot tell what there is.
-    """
+    """Plans changes of the current index; raises `GitOperationUnderWay` if it has conflicts, and `GitFailed`."""
 
     def __init__(self, repository: Repository, contents: Contents) -> None:
         self._repository = repository
@@ -139,13 +112,9 @@ class Planner:
         self._modes = repository.is_set("core.filemode", default=True)
 
     def plan(self, chains: Mapping[bytes, Chain]) -> Plan:
-        """Plans to put changes into the index.
+        """Plans the staging of changes, by path relative to the root of the work tree.
 
-        Args:
-            chains: the changes of each path, relative to the root of the work tree, the oldest first.
-
-        Raises:
-            GitFailed: git cannot convert a file, or cannot be asked.
+        Raises `GitFailed` if git fails or cannot convert a file.
         """
         left = {path: "otherRepository" for path in chains if self._is_elsewhere(path)}
         chains = {path: chain for path, chain in chains.items() if path not in left}
@@ -172,7 +141,6 @@ class Planner:
         return Plan(files, draft.left, draft.conflicts, draft.shared, tuple(draft.pending), len(others))
 
     def _add(self, draft: _Draft, unit: Unit, index: _Versions, commit: _Versions, cleaner: Cleaner) -> None:
-        """Adds what becomes of a file."""
         name, ours = index.name_of(unit), index.entry_of(unit)
         if name in index.files and ours is None:
             # a submodule
@@ -207,11 +175,7 @@ class Planner:
         draft.files.append(FilePlan(unit.path, source, ours, placed.entry))
 
     def carry_out(self, plan: Plan) -> None:
-        """Changes the index as planned: all of it, or nothing.
-
-        Raises:
-            IndexLocked, IndexChanged, GitFailed: it cannot be done, and nothing was changed.
-        """
+        """Applies a plan: all or nothing. Raises `IndexLocked`, `IndexChanged`, `GitFailed`."""
         known = self._index.files
         new = [file for file in plan.files if file.new is not None]
         oids = store(self._repository, (self._contents.of(file.new) for file in new))
@@ -223,13 +187,13 @@ class Planner:
         change(self._repository, puts)
 
     def _is_elsewhere(self, path: bytes) -> bool:
-        """Whether a file is of another repository, such as a submodule."""
+        """Returns whether a file belongs to another repository, such as a submodule."""
         files = self._index.files
         is_in_module = any(above in files and files[above].mode == GITLINK for above in parents(path))
         return is_in_module or not self._repository.belongs(path)
 
     def _entries(self, versions: _Versions, joined: Iterable[Unit]) -> dict[bytes, Entry]:
-        """What the index or a commit has of some files, with the bytes; submodules are not there."""
+        """Returns the files of the index or HEAD with their bytes, except submodules."""
         names = {versions.name_of(unit) for unit in joined} & versions.files.keys()
         wanted = {name: versions.files[name] for name in names if versions.files[name].mode != GITLINK}
         found = blobs(self._repository, (staged.oid for staged in wanted.values()))
@@ -240,7 +204,7 @@ class Planner:
     ) -> MergedEntry | Overlap:
         if self._modes:
             return place(ours, changes, texts, now)
-        # git looks at no modes in the work tree: what the index says of them stays
+        # git ignores modes in the work tree: those of the index stay
         placed = place(_plain(ours), tuple(map(_without_modes, changes)), texts, lambda: _plain(now()))
         if isinstance(placed, Overlap) or placed.entry is None or placed.entry.mode not in _FILE_MODES:
             return placed
@@ -248,13 +212,7 @@ class Planner:
         return attrs.evolve(placed, entry=Entry(mode, placed.entry.oid))
 
     def _cleaned(self, unit: Unit, name: bytes, cleaner: Cleaner) -> Chain:
-        """The changes of a file with the bytes of its blobs.
-
-        Args:
-            unit: the file.
-            name: of the file in the index.
-            cleaner: knows the file.
-        """
+        """Returns the changes of a file, which has the path `name` in the index, with the bytes of its blobs."""
         sides = dict.fromkeys(side for each in unit.changes for side in (each.old, each.new) if side is not None)
         cleaned = dict(zip(sides, self._clean(unit.path, name, list(sides), cleaner), strict=True))
 
@@ -264,7 +222,7 @@ class Planner:
         return tuple(attrs.evolve(each, old=side_of(each.old), new=side_of(each.new)) for each in unit.changes)
 
     def _now(self, path: bytes, name: bytes, cleaner: Cleaner) -> Entry | None:
-        """The file in the work tree, with the bytes of its blob; None for no file. Arguments as of `_cleaned`."""
+        """Returns the file in the work tree with the bytes of its blob; None for no file."""
         found = self._repository.read(path)
         if found is None:
             return None
@@ -278,7 +236,7 @@ class Planner:
 
 
 def _differing(known: Mapping[bytes, StagedFile], committed: Mapping[bytes, StagedFile]) -> set[bytes]:
-    """The files that the index has in another way than the last commit."""
+    """Returns the files that differ between the index and HEAD."""
     gone = committed.keys() - known.keys()
     return {path for path, staged in known.items() if attrs.evolve(staged, apart=None) != committed.get(path)} | gone
 
@@ -292,14 +250,9 @@ def _without_modes(each: Change) -> Change:
 
 
 def proposed(prompts: Sequence[str], otherwise: str) -> str:
-    """Makes the message of a commit from what people asked for.
+    """Returns a commit message made of the user's prompts, oldest first; `otherwise` is used if there are none.
 
-    Args:
-        prompts: what they asked for, the oldest first; each may have several lines.
-        otherwise: what to say if there is none.
-
-    Returns:
-        A subject; and, if it does not say all, an empty line and the prompts as a list.
+    The prompts are listed below the subject if that does not contain everything.
     """
     asked = list(dict.fromkeys(text for text in map(_one_line, prompts) if text))
     if not asked:
@@ -309,7 +262,7 @@ def proposed(prompts: Sequence[str], otherwise: str) -> str:
         return subject
     lines = [subject, ""]
     for text in asked[:_ITEMS]:
-        # the marks keep git from taking a line for a comment
+        # "- " keeps git from taking a line for a comment
         lines += textwrap.wrap(_fit(text, _ITEM), _SUBJECT, initial_indent="- ", subsequent_indent="  ")
     if len(asked) > _ITEMS:
         lines.append(f"- and {len(asked) - _ITEMS} more")
@@ -317,13 +270,13 @@ def proposed(prompts: Sequence[str], otherwise: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    """A text on one line, without what a terminal or git takes for something else."""
+    """Joins a text into one line, without characters that a terminal or git interprets."""
     return "".join(char for char in " ".join(text.split()) if char.isprintable()).lstrip("# ")
 
 
 def _fit(text: str, room: int) -> str:
     if len(text) <= room:
         return text
-    # whole words, unless there is only one
+    # cut at a word, unless there is only one
     cut = text[: room - 1]
     return (cut.rpartition(" ")[0] or cut).rstrip(" ,;:.") + "…"

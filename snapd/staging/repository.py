@@ -1,4 +1,4 @@
-"""The git repository of a folder: where it is, and what is under way in it."""
+"""The git repository of a folder: its place, and operations under way in it."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _UNDER_WAY = {
     "sequencer": "a cherry-pick or a revert",
     "BISECT_LOG": "a bisect",
 }
-"""For each operation of git's (its `wt_status_get_state`) the file or reference that shows that it is under way."""
+"""The file or reference that exists during each git operation (see git's `wt_status_get_state`)."""
 _PSEUDO_REFERENCES = ("CHERRY_PICK_HEAD", "REVERT_HEAD")
-"""Where references are kept in a table, these are there."""
+"""Files even in repositories whose references are in a table."""
 _TRUE = frozenset({"true", "yes", "on", "1"})
 
 
@@ -39,11 +39,8 @@ _TRUE = frozenset({"true", "yes", "on", "1"})
 class Repository:
     """A repository with a work tree.
 
-    Attributes:
-        git: runs git.
-        top: the root of the work tree, absolute and canonical.
-        git_dir: the directory of this work tree's own files.
-        objects: the directory of its objects.
+    `top` is the root of the work tree, absolute and canonical; `git_dir` is the directory of this work tree's own
+    files, `objects` that of its objects.
     """
 
     git: Git
@@ -53,41 +50,32 @@ class Repository:
 
     @classmethod
     def around(cls, folder: bytes, git: Git) -> Repository:
-        """The repository that a folder is in, as git finds it.
-
-        Raises:
-            NoGitRepository: there is none, it has no work tree there, or git refuses to use it.
-            GitFailed: there is no git.
-        """
+        """Finds the repository of a folder, as git does; raises `NoGitRepository`, `GitFailed`."""
         inside = git.attempt(folder, "rev-parse", "--is-inside-work-tree")
         name = os.fsdecode(folder)
         if inside.code:
             said = (inside.said.splitlines() or ["git does not say why"])[0].removeprefix("fatal: ")
-            # a repository that belongs to somebody else: git says what to do
+            # for a repository of another user, git explains what to do
             hint = " ".join(inside.said.split()) if "safe.directory" in inside.said else None
             raise NoGitRepository(f"{name}: {said}", hint=hint, path=name)
         if inside.out.strip() != b"true":
             raise NoGitRepository(f"{name}: the git repository has no work tree here", path=name)
         asked = ("--show-toplevel",), ("--absolute-git-dir",), ("--git-path", "objects")
-        # one at a time, because a path may have line feeds
+        # one per command, because a path may contain line feeds
         found = [git.ask(folder, "rev-parse", *words).removesuffix(b"\n") for words in asked]
         return cls(git, *(os.path.realpath(os.path.join(folder, path)) for path in found))
 
     @property
     def lock(self) -> bytes:
-        """The lock of the index, which is there while a git process changes the index."""
+        """The lock file that exists while git changes the index."""
         return os.path.realpath(os.path.join(self.git_dir, b"index")) + b".lock"
 
     def ask(self, *words: str | bytes, data: bytes = b"", variables: Mapping[str, str] | None = None) -> bytes:
-        """What a git command that has to succeed says at the root of the work tree; as `Git.ask`."""
+        """Runs `Git.ask` at the root of the work tree."""
         return self.git.ask(self.top, *words, data=data, variables=variables)
 
     def check_idle(self) -> None:
-        """Makes sure that the next commit is the user's own, not a part of something else.
-
-        Raises:
-            GitOperationUnderWay: a merge, a rebase, a bisect or the like is under way.
-        """
+        """Raises `GitOperationUnderWay` if the next commit would be part of a merge, rebase, bisect or the like."""
         for name, operation in _UNDER_WAY.items():
             there = os.path.lexists(os.path.join(self.git_dir, os.fsencode(name)))
             if not there and name in _PSEUDO_REFERENCES:
@@ -100,23 +88,23 @@ class Repository:
 
     @property
     def has_commit(self) -> bool:
-        """Whether there is a commit to compare the index with; not before the first one."""
+        """Returns whether there is a commit to compare the index with."""
         return self.git.attempt(self.top, "rev-parse", "--quiet", "--verify", "HEAD").code == 0
 
     def setting(self, name: str) -> str:
-        """The value of a variable of git's configuration; empty if it is not set."""
+        """Returns the value of a git setting; empty if it is not set."""
         done = self.git.attempt(self.top, "config", "--get", name)
         if done.code > 1:
             raise GitFailed(f"git config: {done.said}", said=done.said)
         return done.out.decode("utf-8", "replace").removesuffix("\n")
 
     def is_set(self, name: str, *, default: bool) -> bool:
-        """Whether a variable of git's configuration is true."""
+        """Returns whether a git setting is true."""
         value = self.setting(name).lower()
         return value in _TRUE if value else default
 
     def ignored(self, paths: Iterable[bytes]) -> frozenset[bytes]:
-        """Those of some paths, relative to the root, that git ignores and does not track."""
+        """Returns which of these paths, relative to the root, git ignores and does not track."""
         data = b"".join(path + b"\0" for path in paths)
         if not data:
             return frozenset()
@@ -126,16 +114,9 @@ class Repository:
         return frozenset(done.out.split(b"\0")[:-1])
 
     def read(self, path: bytes) -> tuple[int, bytes] | None:
-        """The mode and the bytes of a file in the work tree; None if there is no file or symlink.
-
-        Args:
-            path: of the file, relative to the root.
-
-        Raises:
-            IoError: it cannot be read.
-        """
+        """Returns the mode and bytes of a file or symlink in the work tree; None if there is none. Raises `IoError`."""
         full = os.path.join(self.top, path)
-        # not through a symlink: that would be another file
+        # a path through a symlink would be another file
         if os.path.realpath(os.path.dirname(full)) != os.path.dirname(full):
             return None
         with os_errors(full):
@@ -151,7 +132,7 @@ class Repository:
                 return EXECUTABLE if status.st_mode & stat.S_IXUSR else REGULAR, file.read()
 
     def belongs(self, path: bytes) -> bool:
-        """Whether a path, relative to the root, is of this repository and not of one in it."""
+        """Returns whether a path, relative to the root, is in this repository and not in a nested one."""
         if path.startswith(b"../") or path == b"..":
             return False
         above = path

@@ -121,8 +121,15 @@ def test_a_hunk_that_is_no_longer_so_is_refused(neovim: Callable[..., Neovim], a
     agent.step("change", {"a.txt": TWO})
     editor = neovim("a.txt")
     shows_signs(editor, {3: "┃ Changed", 17: "┃ Changed", 18: "┃ Changed"})
-    # what was shown is kept for the test, as if the news had not come yet
-    editor.lua("require('snapd.review.marks').refresh = function() end")
+    # what is shown stays, as if the news had not come yet: files are not read again, and no answer is under way
+    editor.lua("""
+      connection = require('snapd.daemon.folders').current()
+      local ask = connection.ask
+      function connection:ask(method, ...)
+        return method == 'review/file' and coroutine.yield() or ask(self, method, ...)
+      end
+    """)
+    editor.lua_until("return next(connection.pending) == nil")
     editor.lua("require('snapd.buffers.reload').reload = function() return 'same' end")
     agent.step("again", {"a.txt": changed(l3=b"THREE", l17=b"seventeen")})
     editor.command("3")

@@ -26,9 +26,7 @@ Trouble = Literal["conflict", "uncaptured", "interrupted"]
 class StepProblem:
     """A problem of a step that a person should look at.
 
-    Attributes:
-        kind: "conflict" if an undo left files in conflict, "uncaptured" if files that no snapshot has were changed, or
-            "interrupted" if the end of the step was not reported.
+    An undo left a "conflict"; "uncaptured" files, which no snapshot has, were changed; or the step was "interrupted".
     """
 
     step: StepView
@@ -37,14 +35,9 @@ class StepProblem:
 
 @attrs.frozen
 class SessionActivity:
-    """What one session did.
+    """What one session did: its prompts and problems, latest first, its steps, and the files that these changed.
 
-    Attributes:
-        messages: the prompts, latest first.
-        steps: how many steps began.
-        files: how many files they changed.
-        pending_files: how many files have pending changes of the session, of any age.
-        problems: of these steps, latest step first.
+    `pending_files` counts all files with pending changes of the session, however old.
     """
 
     session: SessionView
@@ -57,8 +50,6 @@ class SessionActivity:
 
 @attrs.define
 class _Work:
-    """What the events say about one session."""
-
     messages: list[Message] = attrs.field(factory=list)
     steps: list[Step] = attrs.field(factory=list)
 
@@ -73,11 +64,7 @@ class Activity:
     _review: Review
 
     def since(self, milliseconds: int, call: Call) -> tuple[SessionActivity, ...]:
-        """Sums up the sessions with a prompt or step since a time (ms since 1970), the latest at work first.
-
-        Raises `WorkspaceGone`, `StoreCorrupt`, `StorageFull`, `IoError` and `Cancelled`, as `Review.page` and
-        `Sessions.shown`.
-        """
+        """Sums up the sessions with a prompt or step since a time (ms since 1970), the latest at work first."""
         work: dict[SessionId, _Work] = {}
         interrupted = {step.step_id for step in self._sessions.unattended_steps(None)}
         for event in newest_first(self._timeline):

@@ -26,12 +26,9 @@ _NAMED = 5
 
 @attrs.frozen
 class PurgedFile:
-    """A file that a purge removes from all snapshots.
+    """A file that a purge removes from all snapshots: the number and total bytes of its contents there.
 
-    Attributes:
-        versions: how many contents the purge removes at this path.
-        size: the bytes of these contents.
-        in_folder: whether the folder currently has one of them, in a captured file.
+    `in_folder`: the folder currently has one of these contents, in a captured file.
     """
 
     path: RelPath
@@ -42,28 +39,17 @@ class PurgedFile:
 
 @attrs.frozen
 class PurgeOutcome:
-    """What a purge did, or would do.
-
-    Attributes:
-        snapshots: how many snapshots it changes or removes.
-        sessions: how many sessions it removes.
-        freed: in bytes.
-        linked: whether the user's own git has some of the contents in a file that it shares with the store, where they
-            stay.
-        messages: how many messages lose their texts.
-        fetched: how many fetched sessions and handovers it drops.
-        remotes: the addresses that any of it was sent to, or came from.
-    """
+    """What a purge did, or would do: how many snapshots it changes or removes, how many messages lose their texts."""
 
     applied: bool
     files: tuple[PurgedFile, ...]
     snapshots: int
     sessions: int
-    freed: int
-    linked: bool
+    freed: int  # in bytes
+    linked: bool  # the user's own git has some of the contents in a file that it shares with the store; they stay there
     messages: int = 0
-    fetched: int = 0
-    remotes: Collection[str] = ()
+    fetched: int = 0  # how many fetched sessions and handovers it drops
+    remotes: Collection[str] = ()  # the addresses that any of it was sent to, or came from
 
 
 @attrs.frozen
@@ -79,8 +65,8 @@ class Upkeep:
         """Drops what retention does not keep, and packs the rest; returns the dropped snapshots and freed bytes.
 
         `older_than_days` replaces the retention of the workspace unless it is None. A `dry_run` does not cover fetched
-        sessions. The call may be cancelled until the first snapshot is dropped. After `StoreCorrupt`, `StorageFull`,
-        `IoError` or `Cancelled`, some may be dropped; the next cleanup drops the rest.
+        sessions. The call may be cancelled until the first snapshot is dropped. After an error, some may be dropped;
+        the next cleanup drops the rest.
         """
         with self._writer.turn(call):
             self._store.check_present()
@@ -93,10 +79,9 @@ class Upkeep:
             return removed, freed + max(0, before - self._store.bytes_on_disk())
 
     def keep_house(self, now: float) -> int | None:
-        """Does a part of `cleanup` while no other request wants to write.
+        """Does a part of `cleanup`; returns how many snapshots were dropped. `now` is in seconds since 1970.
 
-        `now` is in seconds since 1970. Returns the number of dropped snapshots; None if another request was writing, or
-        the workspace is closed. Raises as `cleanup`.
+        Returns None, having done nothing, if another request is writing or the workspace is closed.
         """
         try:
             with self._writer.idle_turn() as call:
@@ -109,7 +94,7 @@ class Upkeep:
             return None
 
     def _cached_tree(self) -> ObjectId | None:
-        """The tree to keep because the work tree counts on its objects being stored; None if there is none."""
+        """Returns the tree whose objects the work tree takes for stored, which must be kept; None if there is none."""
         tree = self._writer.work_tree.scanner.stored_tree
         if tree is None:
             # no tree says which objects the work tree takes for stored
@@ -119,22 +104,16 @@ class Upkeep:
     def purge(
         self, paths: Collection[RelPath], dry_run: bool, call: Call, *, messages: Collection[str] = ()
     ) -> PurgeOutcome:
-        """Removes files from every snapshot and event, and the texts of messages from every event.
+        """Removes files and directories from every snapshot and event, with all contents they ever had, at any path.
 
-        Removes all contents that the files ever had, at any path. Fetched sessions with any of it are dropped. A
-        snapshot with any of it is replaced by one without, which has another id and takes its place in sessions. The
-        call may be cancelled until the first object is removed.
+        `messages` are ids, in any session: their texts go, and the descriptions and commands of their steps. Fetched
+        sessions with any of it are dropped. A snapshot with any of it is replaced by one without, which has another id
+        and takes its place in sessions. The call may be cancelled until the first object is removed.
 
-        `paths` are files and directories. `messages` are ids, in any session: their texts go, and the descriptions and
-        commands of their steps.
-
-        Raises:
-            FileNotInSnapshot: a file is in no snapshot; nothing was changed.
-            InvalidParams: the folder still has such a file, which the next snapshot would capture again; or there is no
-                such message; nothing was changed.
-            StoreCorrupt, StorageFull, IoError: nothing was changed; or no snapshot has the files any more, and some of
-                their contents are still on disk: repeating the request removes them.
-            Cancelled: nothing was changed.
+        Raises `FileNotInSnapshot` if a file is in no snapshot, and `InvalidParams` if the folder still has one, which
+        the next snapshot would capture again, or if there is no such message. After `StoreCorrupt`, `StorageFull` or
+        `IoError`, either nothing was changed, or no snapshot has the files any more and some contents are still on
+        disk: repeat the request.
         """
         work_tree = self._writer.work_tree
         with self._writer.turn(call):
@@ -175,7 +154,6 @@ class Upkeep:
             return attrs.evolve(purged, applied=True, freed=freed)
 
     def _foreseen(self, purge_plan: PurgePlan, here: Collection[RelPath], call: Call) -> PurgeOutcome:
-        """What a purge would do to the store; `here` are the files that the folder still has."""
         files = []
         for path, versions in purge_plan.versions_by_path().items():
             call.check()
@@ -191,10 +169,9 @@ class Upkeep:
         )
 
     def purge_all(self, dry_run: bool, call: Call) -> PurgeOutcome:
-        """Removes everything: all snapshots, sessions and operations; arguments as of `purge`.
+        """Removes all snapshots, sessions and operations.
 
-        After `StorageFull` or `IoError`, either nothing was changed, or some of it is still on disk and is removed when
-        the store is next opened. After `Cancelled`, nothing was changed.
+        After `StorageFull` or `IoError`, some of it may still be on disk; it is removed when the store is next opened.
         """
         with self._writer.turn(call):
             self._store.check_present()
@@ -209,7 +186,6 @@ class Upkeep:
             return PurgeOutcome(True, (), snapshots, sessions, freed, False, remotes=remotes)
 
     def _notify_if_replaced(self, previous: ObjectId | None) -> None:
-        """Notifies of the last snapshot, if the purge replaced it."""
         if self._store.last is not None and self._store.last != previous:
             skipped = self._store.find(self._store.last).coverage.skipped
             self._writer.notify_snapshot(TrackNotice(self._store.last, previous, skipped))
@@ -217,8 +193,7 @@ class Upkeep:
     def check(self, call: Call, *, quick: bool) -> CheckReport:
         """Checks the store, in parallel to other requests; a quick check reads only records and events.
 
-        Raises `StoreCorrupt` if the store is gone; a damaged object is a problem in the report, not an error. Raises
-        `StorageFull`, `IoError` or `Cancelled` if the check did not finish.
+        A damaged object is a problem in the report. Raises `StoreCorrupt` only if the store is gone.
         """
         report = self._store.check(call, quick=quick, alone=False)
         if not report.problems:
@@ -234,8 +209,7 @@ class Upkeep:
     def repair(self, call: Call) -> CheckReport:
         """Repairs the store from itself, from the project's own git, and from a new capture of the work tree.
 
-        If it raises `StoreCorrupt`, `StorageFull`, `WorkspaceGone` or `IoError`, all that was readable before still is.
-        After `Cancelled`, nothing was changed.
+        After an error, all that was readable before still is.
         """
         work_tree = self._writer.work_tree
         with self._writer.alone(call):
@@ -255,12 +229,11 @@ class Upkeep:
 
 
 def _before(limits: Limits) -> int:
-    """The time before which fetched sessions are dropped, in milliseconds since 1970."""
+    """Returns the time before which fetched sessions are dropped, in milliseconds since 1970."""
     return int((limits.now - limits.older_than) * 1000)
 
 
 def _check_known(messages: Collection[str], known: frozenset[str]) -> None:
-    """Checks that these messages exist. Raises `InvalidParams`."""
     for message_id in messages:
         if message_id not in known:
             raise InvalidParams(

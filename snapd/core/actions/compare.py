@@ -31,14 +31,14 @@ Sides = tuple[ObjectStore, Snapshot, Snapshot]
 """Two snapshots to compare, after the store that has the objects of both."""
 
 _MOST = 100
-"""The maximum number of fetched sessions to search for a hash, or the beginning of one."""
+"""The maximum number of fetched sessions to search for a hash or its prefix."""
 
 
 @attrs.frozen
 class KnownSnapshots:
-    """Finds snapshots by their trees; every method raises `UnknownSnapshot` if none has that tree.
+    """Finds snapshots by their trees, first in the folder, then where steps of fetched sessions began or ended.
 
-    Those of the folder come first, then those on which steps of fetched sessions began or ended.
+    Every method raises `UnknownSnapshot` if no snapshot has the tree.
     """
 
     store: Store
@@ -78,9 +78,9 @@ class KnownSnapshots:
 def take_over(
     store: Store, fetched: OtherSessions, trees: Iterable[ObjectId], others: Iterable[ObjectId], call: Call
 ) -> None:
-    """Copies directories with everything in them, and other objects, from elsewhere to the store of a folder.
+    """Copies directories with everything in them, and other objects, to the store of a folder.
 
-    Raises `StoreCorrupt` if one is missing, and `StorageFull`, `IoError` or `Cancelled` if some were not copied.
+    Raises `StoreCorrupt` if one is missing. After an error, some may have been copied.
     """
     wanted: set[ObjectId] = set()
     for tree in trees:
@@ -103,11 +103,10 @@ PAGE_BYTES = 32 << 20
 
 @attrs.define(eq=False)
 class Comparison:
-    """Compares snapshots of one workspace.
+    """Compares a snapshot `old` with a snapshot `new`, or with the current work tree if `new` is None; both are trees.
 
-    Every method compares the snapshot `old` with the snapshot `new`, or with the current work tree if `new` is None;
-    both are trees. It raises `UnknownSnapshot` if there is no such snapshot, and `StoreCorrupt` if an object is missing
-    or damaged. With `renames`, a moved file is one; `only` has files or directories, none for all.
+    Every method raises `UnknownSnapshot` if there is no such snapshot. With `renames`, a moved file is one. `only` has
+    files or directories; empty means all.
     """
 
     _writer: Writer
@@ -150,10 +149,9 @@ class Comparison:
         after: RelPath | None = None,
         limit: int | None = None,
     ) -> DeltaPage:
-        """Returns each file that differs, before and after, page by page.
+        """Returns each file that differs, before and after, page by page; with texts if `contents` is set.
 
-        `contents` says whether to include the texts; `after` is the path where the previous page ended, None for the
-        first page; and `limit` is the maximum number of files.
+        `after` is the path where the previous page ended; `limit` is the maximum number of files.
         """
         sides = self._sides(old, new, call)
 
@@ -169,7 +167,7 @@ class Comparison:
         return DeltaPage(deltas, sides[2].tree, last)
 
     def _sides(self, old: ObjectId, new: ObjectId | None, call: Call) -> Sides:
-        """Returns the store with the objects of both sides, and the two; captures the work tree if requested."""
+        """Returns the two sides; captures the work tree if `new` is None."""
         if new is not None:
             return self._known.both(old, new, call)
         with self._writer.turn(call):
@@ -211,10 +209,10 @@ def first_page(
     limit: int | None,
     progress: Callable[[int], None],
 ) -> tuple[tuple[FileDelta, ...], RelPath | None]:
-    """Describes files until a page is full.
+    """Describes files, one item each and ordered by path, until a page is full.
 
-    `items` are one for each file, ordered by path; `progress` is called after each file with the number of files so
-    far. Also returns the path of the page's last file if files remain, else None.
+    Also returns the path of the page's last file if files remain, else None. `progress` is called with the number of
+    files so far.
     """
     deltas: list[FileDelta] = []
     size = 0
@@ -255,8 +253,8 @@ class NetChanges:
     ) -> tuple[tuple[FileDelta, ...], RelPath | None]:
         """Returns the total changes of a session's applied steps, ordered by path; and the last file if more follow.
 
-        Other arguments as in `deltas`. `message_id` or `step_id` selects only the steps of a message, or a step and its
-        parts. Raises `UnknownSession`, `UnknownStep` if the step is not one of the session, and `StoreCorrupt`.
+        `message_id` or `step_id` selects only the steps of a message, or a step and its parts. Raises `UnknownSession`,
+        and `UnknownStep` if the step is not one of the session.
         """
         asked = (session_id, message_id, step_id, self._timeline.next_seq)
         kept, self._kept = self._kept, None
@@ -278,10 +276,9 @@ class NetChanges:
     def step(
         self, step_id: StepId, only: Collection[RelPath], call: Call, *, binary: bool = False
     ) -> tuple[bytes, ...]:
-        """Writes the unified diff of what a step and its parts changed, even if it was undone, by files.
+        """Writes the unified diff of what a step and its parts changed, even if it was undone, one part for each file.
 
         It excludes what others changed in the same files meanwhile. A moved file is one; `only` may have either name.
-        Raises `UnknownStep`, `StoreCorrupt`, `IoError` and `Cancelled`.
         """
         parts = []
         for change, source in self._step_changes.net_with_moves(self._sessions.known_step(step_id), call):

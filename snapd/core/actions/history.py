@@ -33,7 +33,7 @@ from snapd.store.store import Store
 from snapd.store.timeline.timeline import Timeline
 
 _AT_ONCE = 200
-"""Events of one page: a reader that stops early has read at most one page too many."""
+"""The maximum number of events to read at once: a reader that stops early has read one page too many."""
 
 
 def newest_first(timeline: Timeline, before: int | None = None) -> Iterator[Event]:
@@ -48,13 +48,10 @@ def newest_first(timeline: Timeline, before: int | None = None) -> Iterator[Even
 
 @attrs.frozen
 class HistoryQuery:
-    """A filter for entries of the history.
+    """A filter for entries of the history: of one session, and with changes of certain files or directories.
 
-    Attributes:
-        session_id: only the steps and operations of this session; None for all.
-        files: only entries that changed one of these files, or one below these directories, and only such files of
-            them; empty for all.
-        renames: whether a moved file is one; `files` then includes its older names.
+    An entry then shows only those files; an empty set selects all. With `renames`, a moved file is one, and `files`
+    includes its older names.
     """
 
     session_id: SessionId | None = None
@@ -72,33 +69,21 @@ class HistoryPosition:
 
 @attrs.frozen
 class HistoryEntry:
-    """An entry of the history.
+    """A step, an operation, a message, or a change that belongs to no step; with the trees before and after."""
 
-    Attributes:
-        seq: the number of its event.
-        kind: a step, an operation, a message, or "user" for what belongs to no step.
-        milliseconds: when it began, since 1970; for "user", when snapd noticed it.
-        before: the work tree before it.
-        after: the work tree after it; None while the step is open.
-        session_id: the session of a message, or the one that an operation was about.
-        turned: the steps that an operation undid or redid.
-        state: of an operation, if it was undone as a whole or in part.
-        operations: the operations that an operation undid or redid.
-        is_unknown: whether some of the files belong to another history, so that it may not have been the user.
-    """
-
-    seq: int
+    seq: int  # the number of its event
     kind: Literal["step", "user", "message"] | OperationKind
-    milliseconds: int
+    milliseconds: int  # when it began, since 1970; for "user", when snapd noticed it
     before: ObjectId
-    after: ObjectId | None
+    after: ObjectId | None  # None while the step is open
     files: tuple[FileSummary, ...]
     step: StepView | None = None
-    session_id: SessionId | None = None
-    turned: tuple[StepId, ...] = ()
-    state: Literal["partly", "undone"] | None = None
-    operations: tuple[Operation, ...] = ()
+    session_id: SessionId | None = None  # the session of a message, or the one that an operation was about
+    turned: tuple[StepId, ...] = ()  # the steps that an operation undid or redid
+    state: Literal["partly", "undone"] | None = None  # of an operation, if it was undone as a whole or in part
+    operations: tuple[Operation, ...] = ()  # the operations that an operation undid or redid
     message: Message | None = None
+    # whether some of the files belong to another history, so that it may not have been the user
     is_unknown: bool = False
 
 
@@ -119,10 +104,9 @@ class History:
     _is_elsewhere: Callable[[RelPath], bool] = lambda _: False
 
     def page(self, query: HistoryQuery, after: HistoryPosition | None, limit: int, call: Call) -> HistoryPage:
-        """Returns the latest entries, newest first. Raises `StoreCorrupt`, `IoError` and `Cancelled`.
+        """Returns the latest entries, newest first, continuing where the previous page ended.
 
-        `after` is where the previous page ended; None for the first one. The page has a few more entries than `limit`
-        if one event has several.
+        The page has a few more entries than `limit` if one event has several.
         """
         names = set(query.files if after is None else query.files | after.names)
         entries: list[HistoryEntry] = []
@@ -215,7 +199,7 @@ class History:
 
 
 def _of_files(entry: HistoryEntry, names: set[RelPath]) -> HistoryEntry | None:
-    """Returns the entry with its requested files only; None if it has none. Adds older names of moved files."""
+    """Returns the entry with its requested files only, None if it has none; adds older names of moved files."""
     if not names:
         return entry
     files = []
@@ -233,12 +217,10 @@ Asked = tuple[Step, frozenset[RelPath] | None]
 
 @attrs.frozen
 class ChangeRecord:
-    """One change of a file, with where its bytes are.
+    """One change of a file, with where its bytes are, and the old path of a moved file.
 
-    Attributes:
-        delta: its `others` are the steps of other sessions that may have made it, and were not requested.
-        by: the requested steps that made it; none for an operation that undid some of it.
-        moved_from: where the file was before, if it was moved.
+    `delta.others` are steps of other sessions that may have made it; `by` are the requested steps that made it, none
+    for an operation that undid some of it.
     """
 
     delta: Delta
@@ -262,8 +244,8 @@ class ChangeRecords:
         """Returns the changes of the ended steps of some sessions, and of some steps, each with its parts.
 
         Undone steps are left out; so are files of a step that were undone alone. For a file of which hunks were undone,
-        the operation that did so is among the changes. The changes of each file are ordered oldest first; the files by
-        path. Raises `UnknownSession`, `UnknownStep`, `StoreCorrupt` and `Cancelled`.
+        the operation that did so is among the changes. Files are ordered by path, the changes of each oldest first.
+        Raises `UnknownSession` and `UnknownStep`.
         """
         steps = self._asked(session_ids, step_ids)
         found: list[tuple[int, ChangeRecord, RelPath]] = []
@@ -282,7 +264,6 @@ class ChangeRecords:
         return {path: tuple(every) for path, every in by_path.items()}
 
     def _asked(self, session_ids: Iterable[SessionId], step_ids: Iterable[StepId]) -> dict[StepId, Asked]:
-        """The requested steps, by id."""
         named = [self._sessions.known_step(step_id) for step_id in step_ids]
         for session_id in session_ids:
             named += self._store.timeline.steps(self._sessions.known(session_id).session_id)
@@ -326,7 +307,7 @@ class ChangeRecords:
     def _by_operation(
         self, event: Event, changed: Collection[RelPath], call: Call
     ) -> Iterator[tuple[RelPath, ChangeRecord]]:
-        """Yields what an operation undid in some files and that was not redone."""
+        """Yields what an operation undid in some files, unless it was redone."""
         assert isinstance(event.what, Operated)
         operation = self._store.timeline.unit(event.what.operation_id)
         assert isinstance(operation, Operation)

@@ -48,11 +48,8 @@ class Messages:
         """Records a message to an agent, with a snapshot of the current work tree.
 
         Sending it again changes nothing, except that a new text replaces the old one. `message_id` is the agent's own
-        id; for `text`, see `Sessions.kept_text`. With `late`, the message was sent a while ago: then the newest
-        existing snapshot counts, so that steps which began meanwhile can be reported, too.
-
-        Raises `UnknownSession` if there is no such session or it has ended. If it raises `WorkspaceGone`,
-        `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled`, the message was not recorded.
+        id. With `late`, the message was sent a while ago: then the newest existing snapshot counts, so that steps which
+        began meanwhile can be reported, too. Raises `UnknownSession` if there is no such session or it has ended.
         """
         with self._writer.turn(call):
             capture = self._sessions.newest if late else self._sessions.capture
@@ -77,9 +74,9 @@ class Messages:
     ) -> Page[MessageView]:
         """Lists messages, including those that only steps name.
 
-        `session_id` selects those of a session, oldest first; None lists those of all sessions, newest first. `prefix`
-        is the beginning of their ids; a whole id matches only that message. `after` is where the previous page ended,
-        None for the first page; `limit` None means all. Raises `UnknownSession`, and as `StepChanges.view`.
+        Those of one session are listed oldest first, those of all sessions newest first. `prefix` is the beginning of
+        their ids; a whole id matches only that message. `after` is where the previous page ended. Raises
+        `UnknownSession`.
         """
         if session_id is not None:
             self._sessions.known(session_id)
@@ -87,7 +84,7 @@ class Messages:
         return Page(tuple(self.view(message, call) for message in messages), last)
 
     def view(self, message: Message, call: Call) -> MessageView:
-        """Describes a message for clients, with what its steps changed; raises as `StepChanges.view`."""
+        """Describes a message for clients, with what its steps changed."""
         steps = self._step_changes.of_message(message.session_id, message.message_id)
         files: set[RelPath] = set()
         states: set[StepState] = set()
@@ -123,11 +120,8 @@ class _LastNotice:
 class NewsLook:
     """The state of the work tree when the news of a session was requested.
 
-    Attributes:
-        told: when the agent was last notified; None if never.
-        events: those since then, oldest first.
-        latest: what changed since the last of them.
-        now: the end of this notification.
+    `told` is when the agent was last notified, None if never; `events` are those since then, oldest first; `latest` is
+    what changed since the last of them; and `now` is the end of this notification.
     """
 
     session_id: SessionId
@@ -156,8 +150,7 @@ class SessionNews:
     def tell(self, session_id: SessionId, call: Call) -> News:
         """Returns what others did since the last call, and records that the agent knows it now.
 
-        Raises `UnknownSession`. After `WorkspaceGone`, `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled`, the
-        next call reports it.
+        Raises `UnknownSession`. After any error, the next call reports it.
         """
         with self._writer.turn(call):
             self._sessions.known(session_id)
@@ -165,16 +158,16 @@ class SessionNews:
         return self.since(look, call)
 
     def look(self, session_id: SessionId, snapshot: Snapshot) -> NewsLook:
-        """Returns what `since` compares; the caller holds the write lock.
+        """Returns what `since` compares. The caller holds the write lock; the session exists.
 
-        The session exists; `snapshot` is the current work tree, recorded already or about to be.
+        `snapshot` is the current work tree, recorded already or about to be.
         """
         told, events = self._since(session_id)
         latest = self._writer.span(self._store.identify(snapshot))
         return NewsLook(session_id, told, events, latest, _LastNotice(self._store.timeline.next_seq - 1, snapshot.tree))
 
     def since(self, look: NewsLook, call: Call) -> News:
-        """Returns what others did until a look, and records that the agent knows it now; raises as `tell`."""
+        """Returns what others did until a look, and records that the agent knows it now."""
         session_id, told = look.session_id, look.told
         news = News()
         if told is not None and self._policy.notifies_agents:

@@ -56,55 +56,37 @@ _BACKGROUND = "background:"
 
 @attrs.frozen(kw_only=True)
 class Report:
-    """An event of an agent. `snapd.wire.agent` defines each kind.
-
-    Attributes:
-        client: who works in the steps that begin until it leaves; None for steps that do not depend on a client.
-        process: for a step without a client, how to notice that its agent is gone.
-        late: when it happened, in milliseconds since 1970, if it is reported late.
-        is_elsewhere: whether the agent left this folder: something may end here, and nothing begins.
-        wants_news: whether the agent reads the answer.
-        has_step: whether the whole turn is a step, and its calls are ended by id.
-        is_alike: whether `call_id` is the common prefix of the ids of similar calls.
-        claims: the files that the call wrote; None if the agent does not report them.
-        in_background: whether what the call started continues.
-        is_sequential: whether the agent waits for a call that writes before it begins the next one.
-        names_subagents: whether the agent reports which calls are those of a subagent.
-    """
+    """An event of an agent. `snapd.wire.agent` defines each kind."""
 
     kind: ReportKind
     session_id: SessionId
     agent: str | None = None
+    # who works in the steps that begin until it leaves; None for steps that do not depend on a client
     client: Hashable | None = None
-    process: AgentProcess | None = None
-    late: int | None = None
-    is_elsewhere: bool = False
-    wants_news: bool = False
+    process: AgentProcess | None = None  # for a step without a client, how to notice that its agent is gone
+    late: int | None = None  # when it happened, in milliseconds since 1970, if it is reported late
+    is_elsewhere: bool = False  # whether the agent left this folder: something may end here, and nothing begins
+    wants_news: bool = False  # whether the agent reads the answer
     message_id: str | None = None
     text: str = ""
-    has_step: bool = False
+    has_step: bool = False  # whether the whole turn is a step, and its calls are ended by id
     call_id: str | None = None
-    is_alike: bool = False
+    is_alike: bool = False  # whether `call_id` is the common prefix of the ids of similar calls
     tool: str | None = None
     description: str | None = None
     command: str | None = None
-    claims: tuple[RelPath, ...] | None = None
-    in_background: bool = False
-    is_sequential: bool = False
+    claims: tuple[RelPath, ...] | None = None  # the files that the call wrote; None if the agent does not report them
+    in_background: bool = False  # whether what the call started continues
+    is_sequential: bool = False  # whether the agent waits for a call that writes before it begins the next one
     parent: StepId | None = None
     subagent: str | None = None
     parent_session: SessionId | None = None
-    names_subagents: bool = True
+    names_subagents: bool = True  # whether the agent reports which calls are those of a subagent
 
 
 @attrs.frozen
 class EndStep:
-    """Ends a step.
-
-    Attributes:
-        claims: see `StepEnding`.
-        is_left: whether the agent did not report its end.
-    """
+    """Ends a step. `claims` are as in `StepEnding`; with `is_left`, the agent did not report the end."""
 
     step: Step
     claims: tuple[RelPath, ...] | None = None
@@ -115,7 +97,7 @@ class EndStep:
 
 @attrs.frozen
 class BeginStep:
-    """Begins a step; with `existing`, it has begun already."""
+    """Begins a step; `existing` is the step if it has begun already."""
 
     new: NewStep
     existing: Step | None = None
@@ -254,7 +236,6 @@ def _begin(
 
 
 def _abandon(step: Step) -> EndStep:
-    """Ends a step whose end was not reported."""
     # an edit names its files when it ends; it did not, so it was denied or interrupted
     return EndStep(step, () if is_edit(step.begun.tool) else None, is_left=True)
 
@@ -273,7 +254,7 @@ def _parent(report: Report, own: list[Step], open_steps: Iterable[Step]) -> Step
 
 
 def _only_subagent(session: SessionId, steps: Iterable[Step]) -> Step | None:
-    """Returns the step of the subagent that is at work for a session, if there is exactly one."""
+    """Returns the step of the only subagent that is at work for a session; None if there are several."""
     theirs = [each for each in steps if each.session_id == session and _is(each, _SUBAGENT)]
     return theirs[0] if len(theirs) == 1 else None
 
@@ -301,12 +282,7 @@ def _is_turn(step: Step) -> bool:
 
 @attrs.frozen
 class Reported:
-    """The result of a report.
-
-    Attributes:
-        step: the step that began or ended; None if none did.
-        news: what to report to the agent; None if it does not read that, or if its session is unknown.
-    """
+    """The step that began or ended, if any; and news for the agent, None if it reads none or its session is unknown."""
 
     step: Step | None
     news: News | None
@@ -326,8 +302,8 @@ class AgentReports:
         """Records an event with all its consequences, with a single capture of the work tree.
 
         A session that is unknown or has ended is started if something begins in it. Raises `UnknownStep` if the
-        report's parent does not exist. After `WorkspaceGone`, `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled`,
-        not all of it was recorded; reporting it again records the rest.
+        report's parent does not exist. After another error, part of it may be recorded; reporting it again records the
+        rest.
         """
         recording = _Recording(report, self._writer, self._store, self._sessions, call)
         look: NewsLook | None = None
@@ -367,12 +343,7 @@ class AgentReports:
 
 @attrs.define(eq=False)
 class _Recording:
-    """Carries out the actions of one report; its creator holds the write lock.
-
-    Attributes:
-        step: the step that began last, or ended.
-        ended: the steps that ended.
-    """
+    """Carries out the actions of one report; the caller holds the write lock. `step` began or ended last."""
 
     _report: Report
     _writer: Writer
@@ -390,7 +361,7 @@ class _Recording:
         return self._snapshot
 
     def carry_out(self, action: EndStep | BeginStep | EndSession) -> None:
-        """Records the consequences of one action; raises as `AgentReports.take`."""
+        """Records the consequences of one action."""
         if isinstance(action, EndSession):
             self._sessions.record_end(self._report.session_id, self._call)
         elif isinstance(action, BeginStep):

@@ -48,10 +48,8 @@ _MOST_UNCAPTURED = 100
 class StepEnding:
     """How an open step ends.
 
-    Attributes:
-        spoken_for: whether the client named the step; see `StepEnded`.
-        claims: the files that its agent reports to have written; None if it does not report them.
-        description: for display, instead of the one from the beginning; None keeps that.
+    `spoken_for`: the client named the step, see `StepEnded`. `claims`: the files that its agent reports to have
+    written, None if it does not report them. A `description` replaces the one from the beginning.
     """
 
     spoken_for: bool
@@ -65,11 +63,7 @@ WITH_OTHERS = StepEnding(spoken_for=False)
 
 @attrs.frozen
 class EndedStep:
-    """A step that just ended.
-
-    Attributes:
-        beside: the ended steps that had been open at the same time, as they were before this one ended.
-    """
+    """A step that just ended, and ended steps that were open at the same time, as they were before this one ended."""
 
     step: Step
     beside: tuple[Step, ...]
@@ -104,7 +98,7 @@ class SessionNotices(SessionViews):
             self._writer.event_log.publish(SessionMoved(session, step))
 
     def notify_steps(self, steps: Iterable[StepView]) -> None:
-        """Notifies that some steps changed, of one session or several."""
+        """Notifies that steps changed, of one session or several."""
         by_session: dict[SessionId, list[StepView]] = {}
         for view in steps:
             by_session.setdefault(view.step.begun.session_id, []).append(view)
@@ -130,30 +124,20 @@ class SessionNotices(SessionViews):
 
 @attrs.frozen(kw_only=True)
 class NewStep:
-    """A step that is to begin.
+    """A step that is to begin."""
 
-    Attributes:
-        client: who works in it until it `leave`s; None for a step that does not depend on a client.
-        parent: the step that contains it.
-        message_id: the message that it belongs to; None for the latest one of the session.
-        part_id: the part of that message.
-        tool: the tool that the agent uses in it.
-        description: for display.
-        command: what it runs; `TEXT_LENGTH` characters are kept, or none if the settings say so.
-        ends: a step of the session to end on the very snapshot on which this one begins, so that no change falls
-            between the two or into both. It claims no files. A step that has ended already stays as it is.
-        began: when it began, in milliseconds since 1970, if it is reported late. It then begins on the newest existing
-            snapshot: a new one would contain what the step did already.
-    """
-
-    client: Hashable | None
-    parent: StepId | None = None
-    message_id: str | None = None
-    part_id: str | None = None
-    tool: str | None = None
-    description: str | None = None
-    command: str | None = None
+    client: Hashable | None  # who works in it until it `leave`s; None for a step that does not depend on a client
+    parent: StepId | None = None  # the step that contains it
+    message_id: str | None = None  # the message that it belongs to; None for the latest one of the session
+    part_id: str | None = None  # the part of that message
+    tool: str | None = None  # the tool that the agent uses in it
+    description: str | None = None  # for display
+    command: str | None = None  # what it runs; `TEXT_LENGTH` characters are kept, or none if the settings say so
+    # a step of the session to end, without claims, on the very snapshot on which this one begins, so that no change
+    # falls between the two or into both. A step that has ended already stays as it is.
     ends: StepId | None = None
+    # when it began, in milliseconds since 1970, if it is reported late. It then begins on the newest existing snapshot:
+    # a new one would contain what the step did already.
     began: int | None = None
 
 
@@ -175,8 +159,7 @@ class Sessions(SessionNotices):
         """Starts a session, or resumes an existing one; `session_id` None generates an id.
 
         An agent without a known process may have been killed: its steps in other sessions do not own the changes since
-        the last event, unless it ends them by id after all. `title` is for display. If it raises `StorageFull` or
-        `IoError`, the session was not started.
+        the last event, unless it ends them by id after all. `title` is for display.
         """
         name = session_id if session_id is not None else secrets.token_hex(16)
         with self._writer.turn(call):
@@ -205,11 +188,7 @@ class Sessions(SessionNotices):
         return self._writer.capture_now(call)
 
     def end(self, session_id: SessionId, call: Call) -> None:
-        """Ends a session and its open steps; has no effect on a session that has ended.
-
-        Raises `UnknownSession`. If it raises `WorkspaceGone`, `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled`,
-        the session stays open.
-        """
+        """Ends a session and its open steps; has no effect on a session that has ended. Raises `UnknownSession`."""
         with self._writer.turn(call):
             self.record_end(session_id, call)
 
@@ -230,12 +209,10 @@ class Sessions(SessionNotices):
     def begin(self, session_id: SessionId, new: NewStep, call: Call) -> Step:
         """Begins a step, with a snapshot of the current work tree.
 
-        If the session already has a step for the same part, returns that one: two hooks may report one call.
-
-        Raises `UnknownSession` if there is no such session or it has ended; `UnknownStep` if the parent or the step to
-        end does not exist or belongs to another session; and `InvalidParams` if the new step would be a part of the
-        step to end. If it raises `WorkspaceGone`, `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled`, no step was
-        begun or ended.
+        If the session already has a step for the same part, returns that one: two hooks may report one call. Raises
+        `UnknownSession` if there is no such session or it has ended; `UnknownStep` if the parent or the step to end
+        does not exist or belongs to another session; and `InvalidParams` if the new step would be a part of the step to
+        end.
         """
         with self._writer.turn(call):
             step, ended = self.record_begin(session_id, new, lambda: self.capture(call), call)
@@ -289,7 +266,7 @@ class Sessions(SessionNotices):
         return text[:TEXT_LENGTH] if text and self._policy.keeps_prompts else None
 
     def _kept_description(self, new: NewStep) -> str | None:
-        """Omits a description that is the command, or its beginning, if that is not kept."""
+        """Returns None if the description is the command, or its beginning, and that is not kept."""
         is_command = (new.description or "").strip("` …") in (new.command or "")
         return new.description if not is_command or self._policy.keeps_prompts else None
 
@@ -306,7 +283,7 @@ class Sessions(SessionNotices):
         return None
 
     def newest(self, call: Call) -> Snapshot:
-        """Returns the newest snapshot, or takes one if there is none; raises as `begin`."""
+        """Returns the newest snapshot, or takes one if there is none."""
         self._writer.work_tree.check_present()
         tree = self._store.last
         return self._writer.capture_now(call) if tree is None else self._store.find(tree)
@@ -321,7 +298,6 @@ class Sessions(SessionNotices):
         return session
 
     def _to_end(self, ends: StepId, session_id: SessionId, parent: StepId | None) -> Step:
-        """Returns the step to end where another one begins; raises as `begin`."""
         step = self.step_of(session_id, ends)
         above = parent
         while above is not None:
@@ -342,12 +318,9 @@ class Sessions(SessionNotices):
     ) -> StepView:
         """Ends a step, with a snapshot of the current work tree. Ending a step again returns the same result.
 
-        `claims` and `description` are those of `StepEnding`. With `is_left`, no client reported the end: changes since
-        its agent disconnected are then not its own. With `lingers`, it also owns what is done to these files in the
-        next moment, see `Edits`; ending it again ends that.
-
-        Raises `UnknownStep`. If it raises `WorkspaceGone`, `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled`, the
-        step is still open.
+        With `is_left`, no client reported the end: changes since its agent disconnected are then not its own. With
+        `lingers`, it also owns what is done to these files in the next moment, see `Edits`; ending it again ends that.
+        Raises `UnknownStep`.
         """
         with self._writer.turn(call):
             ending = StepEnding(not is_left, None if claims is None else tuple(claims), description)
@@ -359,10 +332,7 @@ class Sessions(SessionNotices):
     def record_finish(
         self, step_id: StepId, ending: StepEnding, capture: Callable[[], Snapshot], call: Call, *, lingers: bool = False
     ) -> EndedStep | None:
-        """Ends a step as `finish` does; the caller holds the write lock, and calls `notify_end` afterwards.
-
-        Returns None if the step had ended before.
-        """
+        """Ends a step as `finish` does; the caller holds the write lock. Returns None if the step had ended before."""
         step = self.known_step(step_id)
         if step.state == "open":
             ended = self._end_on(capture(), step, ending, call)
@@ -376,10 +346,7 @@ class Sessions(SessionNotices):
         return None
 
     def end_open(self, step: Step, ending: StepEnding, call: Call) -> EndedStep:
-        """Ends an open step; the caller holds the write lock, and calls `notify_ended` afterwards.
-
-        If it raises `WorkspaceGone`, `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled`, the step is still open.
-        """
+        """Ends an open step; the caller holds the write lock, and calls `notify_ended` afterwards."""
         return self._end_on(self.capture(call), step, ending, call)
 
     def _end_on(
@@ -400,10 +367,9 @@ class Sessions(SessionNotices):
 
     @contextmanager
     def simulate_ended(self, steps: Iterable[Step], call: Call) -> Iterator[None]:
-        """Makes the timeline answer within the block as if `end_open` had ended some steps, in this order.
+        """Makes the timeline answer within the block as if `end_open` had ended some steps, but records nothing.
 
-        Records and notifies nothing. The caller holds the write lock. Raises `WorkspaceGone`, `StoreCorrupt`,
-        `StorageFull`, `IoError` or `Cancelled` if the work tree could not be captured.
+        The caller holds the write lock.
         """
         self._writer.work_tree.check_present()
         snapshot = self._writer.capture_now(call)
@@ -413,7 +379,6 @@ class Sessions(SessionNotices):
             yield
 
     def _end_of(self, step: Step, snapshot: Snapshot, ending: StepEnding) -> StepEnded:
-        """Makes the event that ends an open step with a snapshot."""
         seen = self._writer.span(self._store.identify(snapshot))
         claims = ending.claims
         if claims:
@@ -480,9 +445,8 @@ class Sessions(SessionNotices):
     def leave(self, client: Hashable, call: Call) -> None:
         """Records that a client is gone. Its steps stay open, but do not own changes from now on.
 
-        An agent that comes back and ends such a step by id claims these changes after all. If it raises
-        `WorkspaceGone`, `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled`, the steps do not own the changes since
-        the last event either.
+        An agent that comes back and ends such a step by id claims these changes after all. After an error, the steps do
+        not own the changes since the last event either.
         """
         attendance = self._writer.attendance
         if not attendance.of(client):

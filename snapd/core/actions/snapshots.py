@@ -32,9 +32,8 @@ _CANDIDATES = 10
 class Snapshots:
     """The snapshots of one workspace.
 
-    Methods that read a snapshot raise `UnknownSnapshot` if none has that tree, and `StoreCorrupt` if an object is
-    missing or damaged. `restore` and `revert` may be cancelled until the first file is moved; if one raises
-    `UnknownSnapshot`, `StoreCorrupt`, `StorageFull`, `WorkspaceGone`, `IoError` or `Cancelled`, nothing was changed.
+    Methods that read a snapshot raise `UnknownSnapshot` if none has that tree. `restore` and `revert` may be cancelled
+    until the first file is moved.
     """
 
     def __init__(self, writer: Writer, store: Store, known: KnownSnapshots, runner: Runner) -> None:
@@ -45,11 +44,10 @@ class Snapshots:
         self._store = store
 
     def track(self, forced: Iterable[RelPath], call: Call) -> TrackNotice:
-        """Takes a snapshot of the work tree, which is durable on return.
+        """Takes a snapshot of the work tree, with some ignored paths; it is durable on return.
 
-        `forced` are ignored paths to capture as well. The call may be cancelled until the snapshot is recorded. Raises
-        `PathOutsideWorkspace` if a forced path leads through a symlink. If it raises `WorkspaceGone`, `StoreCorrupt`,
-        `StorageFull`, `IoError`, `InvalidParams` or `Cancelled`, there is no new snapshot.
+        The call may be cancelled until the snapshot is recorded. Raises `PathOutsideWorkspace` if a forced path leads
+        through a symlink.
         """
         with self._writer.turn(call):
             paths = tuple(forced)
@@ -66,8 +64,7 @@ class Snapshots:
     def file_at(self, tree: ObjectId, path: RelPath) -> FileContent:
         """Reads a file of a snapshot.
 
-        Raises `FileNotInSnapshot` if the snapshot lacks the file; `data["skipped"]` says whether the capture skipped
-        it.
+        Raises `FileNotInSnapshot` if the snapshot lacks it; `data["skipped"]` says whether the capture skipped it.
         """
         objects, snapshot = self._known.of(tree)
         entry = file_at(objects.entry_in, tree, path)
@@ -81,11 +78,7 @@ class Snapshots:
     def names(
         self, tree: ObjectId, call: Call, wanted: Callable[[RelPath], bool], after: RelPath | None, limit: int | None
     ) -> NamePage:
-        """Lists the files of a snapshot, ordered by path, that satisfy `wanted`.
-
-        `after` is the path where the previous page ended; None for the first page. `limit` is the maximum number of
-        names.
-        """
+        """Lists the files of a snapshot that satisfy `wanted`, ordered by path, after the end of the previous page."""
         objects, _ = self._known.of(tree)
         names: list[RelPath] = []
         for path, _ in files(objects.read_tree, tree, after=after):
@@ -126,9 +119,9 @@ class Snapshots:
     def taken(
         self, wanted: SnapshotRecordQuery, below: int | None, limit: int, call: Call, *, counts: bool
     ) -> Page[TakenView]:
-        """Lists snapshots, the newest first; `counts` says whether to count the files that changed.
+        """Lists snapshots, the newest first, below the number where the previous page ended.
 
-        `below` is where the previous page ended; None for the first page. Raises `StoreCorrupt` and `Cancelled`.
+        `counts` says whether to count the files that changed.
         """
         timeline = self._store.timeline
         found = timeline.taken(wanted, below, limit + 1)
@@ -191,9 +184,9 @@ class Snapshots:
         return None if previous is None else sum(1 for _ in self._store.changes(previous.tree, taken.tree))
 
     def restore(self, tree: ObjectId, options: OperationOptions, call: Call) -> Outcome:
-        """Restores the work tree to a snapshot, after a snapshot of the current work tree.
+        """Restores the work tree to a snapshot, after a snapshot of the current one.
 
-        A conflict is a file that changed since the last snapshot.
+        A file that changed since the last snapshot conflicts.
         """
         with self._writer.turn(call):
             target = Target(self._store, self._known.here(tree, call))
@@ -221,9 +214,9 @@ class Snapshots:
     def revert(
         self, patches: Sequence[tuple[ObjectId, Sequence[RelPath]]], options: OperationOptions, call: Call
     ) -> Outcome:
-        """Restores some files, each from the first patch that names it; `patches` pair trees with paths.
+        """Restores some files, each from the first pair of a tree and paths that names it.
 
-        Raises `PathOutsideWorkspace` if a name leads through a symlink; nothing was changed then.
+        Raises `PathOutsideWorkspace` if a name leads through a symlink.
         """
         with self._writer.turn(call):
             targets = [(Target(self._store, self._known.here(tree, call)), names) for tree, names in patches]
@@ -238,15 +231,11 @@ class Snapshots:
             return self._runner.carry_out(request, call)
 
     def export(self, tree: ObjectId, directory: bytes, only: Sequence[RelPath] | None, call: Call) -> ExportOutcome:
-        """Writes a snapshot to another folder: files with their modes, symlinks, and empty directories.
+        """Writes a snapshot, or some files and directories of it, to another folder, with modes and symlinks.
 
-        `directory` is absolute, and empty or absent unless `only` is given. `only` are the files and directories to
-        write, None for all; the others may exist already. The call may be cancelled at any time.
-
-        Raises `UnknownSnapshot`; `InvalidParams` if the directory is not empty, or is where exports may not write;
-        `StoreCorrupt`; `IoError` if a file already exists, its name is invalid for the file system, or a system call
-        fails; `StorageFull`; and `Cancelled`. After each of these, nothing of the export is left, or the error names
-        what is.
+        `directory` is absolute, and empty or absent unless `only` is given. Raises `InvalidParams` if it is not empty,
+        or exports may not write there; and `IoError` if a file exists or its name is invalid for the file system. After
+        an error, nothing of the export is left, or the error names what is.
         """
         objects, snapshot = self._known.of(tree)
         plan = Plan(
@@ -277,7 +266,6 @@ class Snapshots:
 
 
 def _restoring(target: Target, differing: Iterable[Change], now: Snapshot) -> Patch:
-    """Returns how to restore the work tree to a snapshot, from what differs between the two."""
     goals = [FileGoal(change.path, target, change.new) for change in differing]
     empty_then, empty_now = (set(snapshot.coverage.empty_dirs) for snapshot in (target.snapshot, now))
     removed = []
@@ -292,10 +280,7 @@ def _restoring(target: Target, differing: Iterable[Change], now: Snapshot) -> Pa
 def _reverting(
     patches: Sequence[tuple[Target, Iterable[RelPath]]], work_tree: WorkTree, now: Snapshot, call: Call
 ) -> Patch:
-    """Returns how to restore some files and directories, each from the first snapshot for which it is named.
-
-    Raises `PathOutsideWorkspace` if a name leads through a symlink where the snapshot has no folder.
-    """
+    """Returns how to restore some files and directories, each from the first snapshot for which it is named."""
     goals: dict[RelPath, FileGoal] = {}
     settled: dict[RelPath, FileOutcome] = {}
     # what earlier snapshots bring back: none of it can be a folder where a later one has a file, or the other way round
@@ -333,7 +318,7 @@ def _reverting(
 
 
 def _expanded(target: Target, name: RelPath, work_tree: WorkTree) -> list[RelPath]:
-    """The files that a name stands for; a directory is all files in it, then and now."""
+    """Returns the files that a name stands for; a directory is all files in it, then and now."""
     then = list(target.files(name))
     if work_tree.captured(name) is not None:
         return [name, *(path for path in then if path != name)]

@@ -40,11 +40,7 @@ _OF_AN_OPERATION = Author("", None)
 
 
 class StepChanges:
-    """Computes what steps changed; every method raises `StoreCorrupt` if an object is missing or damaged.
-
-    Methods that count lines also raise `IoError` and `Cancelled`. `timeline` is that of the workspace, or of a fetched
-    session.
-    """
+    """Computes what steps changed, from the timeline of a workspace or of a fetched session."""
 
     def __init__(self, objects: ObjectStore, timeline: TimelineView, texts: TextDiffer) -> None:
         self._objects = objects
@@ -69,9 +65,9 @@ class StepChanges:
     def ended_with(
         self, step: Step, seen: Span | None, claims: tuple[RelPath, ...] | None, *, spoken_for: bool
     ) -> OwnChanges:
-        """Returns what an open step itself will have changed once it ends.
+        """Returns what an open step itself will have changed once it ends; `seen` is what changed since the last event.
 
-        `seen` is what changed since the last event. For `claims` and `spoken_for`, see `StepEnded`.
+        For `claims` and `spoken_for`, see `StepEnded`.
         """
         spans = list(self._timeline.spans(step.step_id, spoken_for=spoken_for))
         if seen is not None and step.step_id in seen.steps:
@@ -146,7 +142,6 @@ class StepChanges:
     def _summary_of(
         self, path: RelPath, chain: Sequence[Change | Delta], call: Call, source: RelPath | None = None
     ) -> FileSummary:
-        """Summarizes the changes of one file, and where it was if it was moved."""
         files = [describe(self._objects, path, each.old, each.new, self._texts, call, contents=False) for each in chain]
         return FileSummary(
             path,
@@ -286,10 +281,7 @@ class StepChanges:
 def _with_moves(
     changed: Sequence[Change], renames: Callable[[], Mapping[RelPath, RelPath]]
 ) -> list[tuple[Change, RelPath | None]]:
-    """Pairs deleted and added files that are one moved file; `changed` is ordered by path.
-
-    `renames` returns the old path of each moved file by its new one; it is called only if there may be any.
-    """
+    """Pairs deleted and added files that are one moved file; calls `renames` (new to old paths) only if needed."""
     gone = {change.path: change.old for change in changed if change.new is None}
     come = {change.path for change in changed if change.old is None}
     moved = {new: old for new, old in renames().items() if new in come and old in gone} if gone and come else {}
@@ -346,10 +338,7 @@ class SessionViews:
     def steps(
         self, session_id: SessionId, call: Call, after: int | None = None, limit: int | None = None
     ) -> Page[StepView]:
-        """Returns the steps of a session, oldest first, including undone ones; `limit` None means all.
-
-        Raises `UnknownSession`.
-        """
+        """Returns the steps of a session, oldest first, including undone ones. Raises `UnknownSession`."""
         session = self.known(session_id)
         steps, last = self._timeline.step_page(session_id, after, limit)
         views: list[StepView] = []
@@ -359,10 +348,9 @@ class SessionViews:
         return Page(tuple(views), last)
 
     def find(self, wanted: StepQuery, limit: int | None, call: Call, *, renames: bool = False) -> tuple[StepView, ...]:
-        """Finds steps in all sessions, newest first; `limit` None means all.
+        """Finds steps in all sessions, newest first; with `renames`, a moved file is one.
 
-        With `renames`, a moved file is one. Raises `UnknownSession` or `UnknownStep` if the query names one that does
-        not exist.
+        Raises `UnknownSession` or `UnknownStep` if the query names one that does not exist.
         """
         if wanted.session_id is not None:
             self.known(wanted.session_id)
@@ -380,8 +368,8 @@ class SessionViews:
     def applied(self, session_id: SessionId, message_id: str | None, step_id: StepId | None) -> tuple[Step, ...]:
         """Returns the ended steps of a session that were not undone as a whole, oldest first.
 
-        Given `message_id`, only the steps of that message and their parts; given `step_id`, only that step and its
-        parts. Raises `UnknownSession`, and `UnknownStep` if the step is not one of the session.
+        `message_id` or `step_id` selects the steps of that message, or that step, and their parts. Raises
+        `UnknownSession`, and `UnknownStep` if the step is not one of the session.
         """
         self.known(session_id)
         if step_id is not None:
@@ -415,11 +403,11 @@ class SessionViews:
         return step
 
     def view(self, session: Session, call: Call) -> SessionView:
-        """Describes a session, with the number of steps to undo and redo; raises as `StepChanges.summary`."""
+        """Describes a session, with the number of steps to undo and redo."""
         tally = self._timeline.tally(session.session_id)
         more = sum(not self._step_changes.summary(step, call).is_empty for step in tally.unknown)
         return SessionView(session, tally.undoable + more, tally.redoable)
 
     def shown(self, step: Step, call: Call) -> StepView:
-        """Describes a step, with what it changed; raises as `StepChanges.view`."""
+        """Describes a step, with what it changed."""
         return self._step_changes.view(step, self.known(step.begun.session_id).agent, call)

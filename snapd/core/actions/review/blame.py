@@ -39,12 +39,10 @@ from snapd.store.store import Store
 
 @attrs.frozen
 class BlamedLines:
-    """Lines of one writer.
+    """Lines of one writer; `start` is the first line, from 1.
 
-    Attributes:
-        start: the first line, from 1.
-        commit: for lines from before, the commit that introduced them; None if they were not committed.
-        noted: for lines from before, the commit that introduced them, and who wrote them according to its note.
+    For lines from before, `commit` introduced them (None if they were not committed), and `noted` is that commit with
+    what its note says about their writer.
     """
 
     start: int
@@ -70,10 +68,9 @@ class BlameReport:
 def blamed_lines(
     path: RelPath, writers: Sequence[LineWriter], lines: tuple[int, int] | None
 ) -> tuple[BlamedLines, ...]:
-    """Joins consecutive lines of one writer.
+    """Joins consecutive lines of one writer. `lines` are a first line, from 1, and a count; None for all.
 
-    `lines` are those that count: the first, from 1, and how many; None for all. Raises `InvalidParams` if the file has
-    no such lines.
+    Raises `InvalidParams` if the file has no such lines.
     """
     first, count = lines or (1, len(writers))
     if first - 1 + count > len(writers):
@@ -126,7 +123,6 @@ class _LineHistory:
         self._history = FileHistory(self._store.timeline, self._attributor, is_reviewed=False)
 
     def _listed(self, call: Call) -> Texts:
-        """Lists the files of all events; returns the reader of files."""
         list_files(self._store.timeline, self._store, call)
         return Texts(self._store, self._texts, call)
 
@@ -139,8 +135,7 @@ class TextBlame(_LineHistory):
     ) -> tuple[BlamedLines, ...]:
         """Returns who wrote the lines of a text, from all versions of the file: see `writers_of` and `blamed_lines`.
 
-        The file may have been deleted since. Raises `StoreCorrupt`, `StorageFull`, `IoError`, `Cancelled`, and
-        `InvalidParams` if it is not text or has no such lines.
+        The file may have been deleted since. Raises `InvalidParams` if the text is binary or has no such lines.
         """
         if len(text.data) > TEN_MIB or is_binary(text.data):
             raise InvalidParams(f"content: this is no text of {shown(path)}, or over 10 MB", field="content")
@@ -229,13 +224,9 @@ _FILES = 16
 
 @attrs.frozen
 class _BlameTarget:
-    """The file of a request.
+    """The file of a request, as it was before event number `before` and after the changes `unrecorded`.
 
-    Attributes:
-        before: the number of the event after it.
-        entry: None if there is no file.
-        unrecorded: what changed since the event before it.
-        milliseconds: when it was like this, since 1970; None for now.
+    `entry` is None if there was no file; `milliseconds` is when it was like this, None for now.
     """
 
     before: int
@@ -246,11 +237,9 @@ class _BlameTarget:
 
 @attrs.frozen
 class _Beginning:
-    """The earliest state of a file that snapd knows.
+    """The earliest state of a file that snapd knows: all its names since then, the newest first.
 
-    Attributes:
-        names: all its names since then, the newest first.
-        milliseconds: when the lines from before were there, since 1970; None if unknown.
+    `milliseconds` is when the lines from before were there, since 1970; None if unknown.
     """
 
     names: tuple[RelPath, ...]
@@ -278,10 +267,8 @@ class Blame(_LineHistory):
         """Returns who wrote the lines of a file, in a snapshot or in the current work tree; see `blamed_lines`.
 
         A line that an undo, a redo or a restore brought back still belongs to its first writer. What changed while
-        snapd did not watch belongs to no one: it counts as "before".
-
-        Raises `FileNotInSnapshot`; `InvalidParams` if it is not text or has no such lines; `UnknownSnapshot`; and
-        `StoreCorrupt`, `StorageFull`, `IoError` and `Cancelled`.
+        snapd did not watch belongs to no one: it counts as "before". Raises `FileNotInSnapshot`, `UnknownSnapshot`, and
+        `InvalidParams` if the file is binary or has no such lines.
         """
         asked = self._now(path, call) if tree is None else self._then(path, tree)
         if asked.entry is None:
@@ -405,12 +392,11 @@ class NoteAttribution:
     ) -> NotedLines:
         """Returns which commit introduced lines of a file, and what is noted about them, by their numbers from 0.
 
-        The file is compared with the newest commit, as `git blame` does. A note of a commit that is newer than the
-        lines does not count: its lines are only equal. If git cannot answer, a problem says why. Raises `Cancelled`.
+        The file is compared with the newest commit, as `git blame` does, whatever the line ends. A note of a commit
+        that is newer than the lines does not count: its lines are only equal. If git cannot answer, a problem says why.
 
-        `names` are all that the file had, the newest first. `lines` are the file's; line ends may differ from git's.
-        `before` are the ranges of lines, from 0, that were there before snapd watched, at least one; `milliseconds` is
-        when they were there, since 1970, None if unknown.
+        `names` are all that the file had, the newest first. `before` are the ranges of lines, from 0, that were there
+        before snapd watched, at least one; `milliseconds` is when they were there, None if unknown.
         """
         try:
             file = self._notes.of(names[:_NAMES], texts.call)
@@ -445,5 +431,5 @@ def _noted(
 
 
 def _equal(committed: list[bytes], wanted: list[bytes], texts: Texts) -> dict[int, int]:
-    """Maps the lines of a text that a committed one has, too, to their numbers there."""
+    """Maps the numbers of lines that a committed text has, too, to their numbers there."""
     return dict(equal_lines(texts.edits(committed, wanted), len(committed), len(wanted)))

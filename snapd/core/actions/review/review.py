@@ -29,12 +29,7 @@ from snapd.store.store import Store
 
 @attrs.frozen
 class ReviewView:
-    """The work tree at one time.
-
-    Attributes:
-        last: the number of the last event before it.
-        unrecorded: what changed since that event.
-    """
+    """The work tree at one time, after event number `last`; `unrecorded` is what changed since that event."""
 
     snapshot: Snapshot
     last: int
@@ -43,18 +38,14 @@ class ReviewView:
 
 @attrs.frozen(eq=False)
 class ReviewViews:
-    """Captures the work tree of one workspace for reviews."""
+    """Captures the work tree for reviews."""
 
     _writer: Writer
     _store: Store
     _attributor: Attributor
 
     def look(self, call: Call, *, records: bool = True) -> ReviewView:
-        """Captures the work tree. The caller holds the write lock.
-
-        `records` says whether the capture gets a record if its tree has none. If it raises `WorkspaceGone`,
-        `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled`, nothing was captured.
-        """
+        """Captures the work tree, and records it unless `records` is False. The caller holds the write lock."""
         snapshot = self._writer.capture_now(call)
         if records:
             self._writer.record_look(snapshot)
@@ -79,10 +70,7 @@ class ReviewReverts:
     _moves: dict[RelPath, tuple[FileFold, Baseline]] = attrs.field(factory=dict, init=False)
 
     def add(self, fold: FileFold, found: FileRevert) -> None:
-        """Adds a file with pending changes.
-
-        Raises `StoreCorrupt` if an object is damaged, and `StorageFull` or `IoError` if one could not be stored.
-        """
+        """Adds a file with pending changes."""
         pending = fold.pending
         assert pending is not None
         if found.shared:
@@ -143,7 +131,7 @@ class ReviewReverts:
         return Entry(pending.mode, self._store.store_blob(b"".join(pending.lines)))
 
     def _target(self, path: RelPath, pending: Baseline) -> Target:
-        """Returns what says whether a file that the baseline lacks was really absent."""
+        """Returns what shows whether a file that the baseline lacks was really absent."""
         if pending.began is None:
             return Target(self._store, self._seen, frozenset({path}))
         return Target(self._store, self._store.load(pending.began))
@@ -151,14 +139,9 @@ class ReviewReverts:
 
 @attrs.frozen
 class PendingPage:
-    """Some of the files with pending changes.
+    """Some of the files with pending changes, ordered by path.
 
-    Attributes:
-        files: ordered by path.
-        after: the last of them if there are more; None on the last page.
-        count: how many files there are on all pages.
-        additions: lines added, in all of them.
-        deletions: lines deleted, in all of them.
+    `after` is the last of them if more follow. `count` and the numbers of lines cover all pages.
     """
 
     files: tuple[PendingFile, ...]
@@ -172,7 +155,7 @@ class PendingPage:
 class Review:
     """Reviews the changes of agents in one workspace.
 
-    If a method raises `WorkspaceGone`, `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled`, nothing was changed.
+    Methods raise `InvalidParams` if nothing is pending in a file that was named, or it has no such hunks.
     """
 
     _writer: Writer
@@ -198,17 +181,16 @@ class Review:
     def page(
         self, choice: Choice, call: Call, *, after: RelPath | None = None, limit: int | None = None
     ) -> PendingPage:
-        """Lists the selected files with pending changes, page by page.
+        """Lists the selected files with pending changes, after the path where the previous page ended.
 
-        `after` is the path where the previous page ended; None for the first page. `limit` is the page size, None for
-        all, 0 for the totals only. Raises `InvalidParams` if nothing is pending in a file that was named.
+        `limit` is the page size: None for all, 0 for the totals only.
         """
         with self._writer.turn(call):
             look = self._looking.look(call)
         return _page(choice.among(self._views(self._folds(look, call), call)), after, limit)
 
     def file(self, path: RelPath, call: Call) -> PendingTexts:
-        """Returns the pending changes of a file. Raises `InvalidParams` if it has none."""
+        """Returns the pending changes of a file."""
         with self._writer.turn(call):
             look = self._looking.look(call)
         files = self._folds(look, call)
@@ -220,9 +202,8 @@ class Review:
     def keep(self, choice: Choice, call: Call) -> PendingPage:
         """Accepts pending changes; returns what the selection still has of them.
 
-        To keep some hunks of a moved file also keeps the move. Raises `InvalidParams` if nothing is pending in a file
-        that was named or there are no such hunks; and `FileChanged` if a file is not as it was shown, or has unsaved
-        text: then nothing was kept.
+        To keep some hunks of a moved file also keeps the move. Raises `FileChanged`, and keeps nothing, if a file is
+        not as it was shown or has unsaved text.
         """
         self._catch_up(call)
         with self._writer.turn(call):
@@ -250,8 +231,8 @@ class Review:
         """Reverts pending changes: each file, or the chosen hunks of it, becomes what the baseline is.
 
         A change in which steps outside the selection took part stays, unless the client wants it overwritten. The call
-        may be cancelled until the first file is moved. Raises `InvalidParams` if nothing is pending in a file that was
-        named or there are no such hunks; and `FileChanged` if a file is not as it was shown: then nothing was reverted.
+        may be cancelled until the first file is moved. Raises `FileChanged`, and reverts nothing, if a file is not as
+        it was shown.
         """
         self._catch_up(call)
         with self._writer.turn(call):
@@ -283,7 +264,6 @@ class Review:
         return self._pending_files.at(look.last, look.unrecorded, self._reading(call))
 
     def _views(self, files: Mapping[RelPath, FileFold | FoldSummary], call: Call) -> list[PendingFile]:
-        """Returns the list entries of files, ordered by path."""
         shown_files = []
         for path in sorted(files):
             call.check()
@@ -313,7 +293,6 @@ class Review:
         return choice.named(views)
 
     def _kept(self, choice: Choice, file: FileFold | FoldSummary, call: Call) -> Entry | None:
-        """Returns the new baseline of a file."""
         fold, shown_file = self._texts_of(file, call)
         text = kept_text(choice, fold, shown_file, self._reading(call))
         if text is None or fold.now is None:
@@ -364,7 +343,7 @@ class PendingFeed:
                 self._running = running
 
     def close(self) -> None:
-        """Stops for good. Do not call this with the write lock held: a look may be waiting for it."""
+        """Stops for good. The caller must not hold the write lock: a look may be waiting for it."""
         with self._switching:
             self._closed = True
             running, self._running = self._running, None

@@ -38,8 +38,7 @@ MOST_LINES = 100
 def dispute(left: bytes, now: bytes, wanted: bytes, texts: TextDiffer, call: Call) -> Dispute | None:
     """Returns the first lines in which two changes of a text overlap; None if they do not, or a text is binary.
 
-    `left` is the text that both changes began with, `now` the current one, and `wanted` the one to restore. Raises
-    `IoError` and `Cancelled`.
+    `left` is the text that both began with, `now` the current one, and `wanted` the one to restore.
     """
     if any(is_binary(side) for side in (left, now, wanted)):
         return None
@@ -59,7 +58,6 @@ def dispute(left: bytes, now: bytes, wanted: bytes, texts: TextDiffer, call: Cal
 
 
 def _split(text: str) -> list[str]:
-    """Splits a text into its lines, without their ends."""
     lines = text.split("\n")
     return lines if lines[-1] else lines[:-1]
 
@@ -76,7 +74,6 @@ def _widened(region: Edit, found: Iterable[Edit]) -> Edit:
 
 
 def _applied(base: Sequence[bytes], region: Edit, made: Iterable[Edit]) -> list[bytes]:
-    """Returns the lines of a region after the edits in it."""
     lines: list[bytes] = []
     at = region.start
     for edit in made:
@@ -108,10 +105,7 @@ class ContestedFiles:
     _is_elsewhere: Callable[[RelPath], bool]
 
     def of(self, tasks: Sequence[UndoTask], seen: Snapshot, call: Call) -> tuple[Contested, ...]:
-        """Returns the files of some tasks that conflict, whatever the client wants done with them.
-
-        `tasks` are in the order of the undo. Raises `StoreCorrupt`, `IoError` and `Cancelled`.
-        """
+        """Returns the files of some tasks that conflict, whatever the client wants done with them."""
         found = []
         for task, outcome, ours in self._planner.conflicts(tasks, seen, call):
             chain = task.files.get(outcome.path, ())
@@ -144,7 +138,6 @@ class ContestedFiles:
         return list(found.values())
 
     def _is_cause(self, chain: Sequence[Delta], change: _Change, call: Call) -> bool:
-        """Whether a change altered the lines that conflict."""
         before, after = (self._dispute(chain, entry, call) for entry in (change.old, change.new))
         return (before and before.now) != (after and after.now)
 

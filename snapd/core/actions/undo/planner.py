@@ -51,34 +51,21 @@ from snapd.worktree.worktree import WorkTree
 
 @attrs.frozen
 class UndoTask:
-    """What to undo or redo of one step or operation.
-
-    Attributes:
-        state: its state afterwards, if nothing conflicts.
-        files: for each file the changes to take back, the oldest first.
-        made: empty directories to make.
-        removed: empty directories to remove, with those above them that did not exist before either.
-        renames: the old path by the new one, of files that were moved by what is taken back.
-        end: the snapshot that the step or the operation left.
-        target: the snapshot that the files go back to.
-        stages: intermediate snapshots: a directory that one of them lacks is removed with the files that came into it.
-        is_change: whether there is anything to take back, even if the files already are as wanted.
-        aside: files and directories of the step that stay in force.
-        again: for a redo, the operation that undid the unit; None for an undo.
-    """
+    """What to undo or redo of one step or operation."""
 
     unit: UndoUnit
-    state: Literal["applied", "partly", "undone"]
-    files: Mapping[RelPath, Sequence[Delta]]
-    made: tuple[RelPath, ...]
-    removed: tuple[RelPath, ...]
-    renames: Mapping[RelPath, RelPath]
-    end: SnapshotId
-    target: Target
+    state: Literal["applied", "partly", "undone"]  # its state afterwards, if nothing conflicts
+    files: Mapping[RelPath, Sequence[Delta]]  # for each file the changes to take back, the oldest first
+    made: tuple[RelPath, ...]  # empty directories to make
+    removed: tuple[RelPath, ...]  # empty directories to remove, with those above them that did not exist before either
+    renames: Mapping[RelPath, RelPath]  # the old path by the new one, of files that were moved by what is taken back
+    end: SnapshotId  # the snapshot that the step or the operation left
+    target: Target  # the snapshot that the files go back to
+    # intermediate snapshots: a directory that one of them lacks is removed with the files that came into it
     stages: tuple[Target, ...]
-    is_change: bool
-    aside: tuple[RelPath, ...] = ()
-    again: OperationId | None = None
+    is_change: bool  # whether there is anything to take back, even if the files already are as wanted
+    aside: tuple[RelPath, ...] = ()  # files and directories of the step that stay in force
+    again: OperationId | None = None  # for a redo, the operation that undid the unit; None for an undo
 
     @property
     def is_any(self) -> bool:
@@ -133,10 +120,8 @@ class UndoTask:
 class DirectoryOverlay:
     """The empty directories as an operation would leave them.
 
-    `work_tree` is as of the last capture, and `files` as the operation would leave them.
-
-    Attributes:
-        blocked: directories that cannot be made because a file occupies their path.
+    `work_tree` is as of the last capture, and `files` as the operation would leave them. `blocked` are directories that
+    cannot be made because a file occupies their path.
     """
 
     def __init__(self, work_tree: WorkTree, files: Overlay) -> None:
@@ -183,7 +168,7 @@ class DirectoryOverlay:
         return made, tuple((emptied | removed).items())
 
     def _below(self, path: RelPath) -> set[RelPath]:
-        """The directories that a file at this path replaces."""
+        """Returns the directories that a file at this path replaces."""
         if not self._is_there(path):
             return set()
         inside = path + b"/"
@@ -218,7 +203,7 @@ class UndoPlanner:
         """Returns what there is to undo of a step or an operation: all that was not undone before.
 
         For an open step, its changes up to the last capture count. If an older snapd undid a step in part, the files as
-        of the last capture show what is left of it. Raises `StoreCorrupt`, `IoError` and `Cancelled`.
+        of the last capture show what is left of it.
         """
         call.check()
         task = self.whole(unit)
@@ -233,7 +218,7 @@ class UndoPlanner:
         return attrs.evolve(rest, is_change=bool(rest.files or rest.made))
 
     def whole(self, unit: UndoUnit) -> UndoTask:
-        """Makes a task of all that a step or an operation changed, even if it was undone. Raises `StoreCorrupt`."""
+        """Makes a task of all that a step or an operation changed, even if it was undone."""
         own = self._step_changes.own(unit)
         # it is unknown whether something ignored was at the paths of files that a step made
         is_known = isinstance(unit, Operation) and unit.operated.effects is not None
@@ -260,11 +245,10 @@ class UndoPlanner:
     def to_redo(
         self, session_id: SessionId | None, undone: Sequence[UndoneShare], count: int, call: Call
     ) -> list[UndoTask]:
-        """Returns what there is to redo, the last undone first; `undone` is in that order, too.
+        """Returns what there is to redo, of a session or of everything; the last undone is first, as in `undone`.
 
-        `session_id` selects steps of a session; None means all steps and operations. In `count`, a step that was undone
-        with its parts counts as one. Pieces of a step that were undone one by one are redone together, unless one of
-        another came between.
+        In `count`, a step that was undone with its parts counts as one. Pieces of a step that were undone one by one
+        are redone together, unless one of another came between.
         """
         chosen: dict[UndoneShare, UndoTask] = {}
         names: set[str] = set()
@@ -338,8 +322,7 @@ class UndoPlanner:
     def patch(self, tasks: Sequence[UndoTask], prepared: StartState, recorded: Collection[str], call: Call) -> Patch:
         """Plans some tasks, one after the other, on the current files.
 
-        `recorded` has the ids of the units that the timeline records as undone or redone. Raises `StoreCorrupt`,
-        `StorageFull`, `IoError` and `Cancelled`.
+        `recorded` has the ids of the units that the timeline records as undone or redone.
         """
         on_conflict, decisions = prepared.options.on_conflict, prepared.options.decisions
         overlay = self._overlay(call)
@@ -388,10 +371,7 @@ class UndoPlanner:
     def conflicts(
         self, tasks: Sequence[UndoTask], seen: Snapshot, call: Call
     ) -> Iterator[tuple[UndoTask, FileOutcome, Entry | None]]:
-        """Returns the files that conflict if no one's work is to be overwritten; arguments and errors as in `patch`.
-
-        Yields a task, the outcome of a file of it that conflicts, and the file as the task finds it.
-        """
+        """Yields each file that conflicts if no one's work may be overwritten: task, outcome, entry before the task."""
         overlay = self._overlay(call)
         for task in tasks:
             for outcome in self._take_back(overlay, task, seen, "merge", NO_DECISIONS, call).outcomes:
@@ -482,5 +462,5 @@ def _drop_empty_reversals(
 
 
 def snapshot_before(store: Store, snapshot: Snapshot, files: Mapping[RelPath, Sequence[Delta]]) -> Target:
-    """The snapshot that files go back to. Where one was made, nothing was there before, not even an ignored file."""
+    """Returns the snapshot that files go back to; where one was made, not even an ignored file was there before."""
     return Target(store, snapshot, frozenset(path for path, chain in files.items() if chain[0].old is None))

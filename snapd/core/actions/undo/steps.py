@@ -31,22 +31,15 @@ _REDO = "'snapd redo' does again what was undone last"
 
 @attrs.frozen
 class UndoRequest:
-    """What to undo; the first given field decides.
+    """What to undo; the first given field of these decides."""
 
-    Attributes:
-        step_id: this step, with its parts.
-        message_id: all steps of this message, with their parts.
-        after: all steps of a session after this one, which stays with its parts.
-        session_id: the last steps of this session that changed something; or the session of the others. None for the
-            last that changed anything in the workspace: steps of all sessions, and operations.
-        count: how many of the last.
-    """
-
+    # the last `count` steps of this session that changed something; or the session of the others. None for the last
+    # steps of any session, and operations.
     session_id: SessionId | None = None
     count: int = 1
-    step_id: StepId | None = None
-    message_id: str | None = None
-    after: StepId | None = None
+    step_id: StepId | None = None  # this step, with its parts
+    message_id: str | None = None  # all steps of this message, with their parts
+    after: StepId | None = None  # all steps of a session after this one, which stays with its parts
 
 
 _STEP_FILES = "'snapd show STEP' shows which files it changed"
@@ -59,8 +52,7 @@ class UndoSteps:
     """Undoes and redoes steps and operations, as a whole or in part, in one workspace.
 
     Calls may be cancelled until the first file is moved. Methods raise `UnknownSession` or `UnknownStep` for one that
-    does not exist. If one raises `StoreCorrupt`, `StorageFull`, `WorkspaceGone`, `IoError` or `Cancelled`, nothing was
-    changed.
+    does not exist.
     """
 
     _writer: Writer
@@ -78,10 +70,8 @@ class UndoSteps:
         """Undoes steps, and operations such as a restore.
 
         For what was undone before, this undoes what conflicted then. Among the last steps, an open step whose client is
-        gone counts too; other selected open steps are ended first.
-
-        Raises `UnknownStep` if there is no such step, none of that message, or it is not one of the session;
-        `InvalidParams` if several sessions have that message; and `NothingToUndo` if nothing is left to undo.
+        gone counts too; other selected open steps are ended first. Raises `InvalidParams` if several sessions have the
+        message, and `NothingToUndo` if nothing is left to undo.
         """
 
         def undo(options: OperationOptions) -> UndoResult:
@@ -96,9 +86,9 @@ class UndoSteps:
             return self._run_expected(undo, options)
 
     def redo(self, session_id: SessionId | None, count: int, options: OperationOptions, call: Call) -> UndoResult:
-        """Redoes up to `count` steps, the last undone first. Raises `NothingToRedo` if no such step is left.
+        """Redoes up to `count` steps, the last undone first; without a session, steps and operations of the workspace.
 
-        `session_id` None means what was undone last in the workspace, steps and operations.
+        Raises `NothingToRedo` if nothing is left to redo.
         """
         with self._writer.turn(call):
             if session_id is not None:
@@ -156,7 +146,7 @@ class UndoSteps:
     def _run_expected(
         self, carry_out: Callable[[OperationOptions], UndoResult], options: OperationOptions
     ) -> UndoResult:
-        """Carries out what may have to end steps first; since ending is an event, the plan is compared before."""
+        """Compares the plan before `carry_out`, which may end steps first: ending is an event."""
         if options.expect is not None and self._store.timeline.open_steps():
             expected_outcomes = carry_out(attrs.evolve(options, dry_run=True, expect=""))
             if expected_outcomes.outcome.plan != options.expect:
@@ -166,7 +156,6 @@ class UndoSteps:
     # -- resolving
 
     def _tasks(self, wanted: UndoRequest, options: OperationOptions, call: Call) -> list[UndoTask]:
-        """Returns what there is to undo, the last first; raises as `undo`."""
         session_id = wanted.session_id
         if wanted.step_id is not None:
             return self._step_tasks(session_id, wanted.step_id, options, call)
@@ -180,10 +169,7 @@ class UndoSteps:
         return tasks
 
     def _last(self, session_id: SessionId | None, count: int, options: OperationOptions, call: Call) -> list[UndoTask]:
-        """Returns what there is to undo of the last steps of a session, or of the last steps and operations of all.
-
-        Ends the steps among them whose client is gone.
-        """
+        """Returns what there is to undo of the last steps, of a session or of all; ends those whose client is gone."""
         unattended_steps = {step.step_id for step in self._sessions.unattended_steps(session_id)}
         units: Iterable[UndoUnit | None] = (
             map(self._store.timeline.unit, self._store.timeline.in_force())
@@ -202,7 +188,6 @@ class UndoSteps:
         return self._ending(last, options, call)
 
     def _is_change(self, unit: UndoUnit, call: Call) -> bool:
-        """Whether a step or an operation changed anything."""
         call.check()
         if isinstance(unit, Step):
             return not self._step_changes.summary(unit, call).is_empty
@@ -211,7 +196,6 @@ class UndoSteps:
     def _step_tasks(
         self, session_id: SessionId | None, step_id: StepId, options: OperationOptions, call: Call
     ) -> list[UndoTask]:
-        """Returns what there is to undo of one step and its parts."""
         step = self._step(session_id, step_id)
         tasks = self._whole([step], options, call)
         # a step that changed nothing can be undone once, which does nothing
@@ -223,7 +207,6 @@ class UndoSteps:
     def _message_tasks(
         self, session_id: SessionId | None, message_id: str, options: OperationOptions, call: Call
     ) -> list[UndoTask]:
-        """Returns what there is to undo of the steps of a message, and of their parts."""
         steps = self._store.timeline.find_steps(StepQuery("", session_id, message_id=message_id), None)
         if not steps:
             raise UnknownStep(f"no step belongs to message {message_id!r}", messageId=message_id)
@@ -243,7 +226,6 @@ class UndoSteps:
     def _tasks_after(
         self, session_id: SessionId | None, step_id: StepId, options: OperationOptions, call: Call
     ) -> list[UndoTask]:
-        """Returns what there is to undo of the steps of a session after one of them."""
         step = self._step(session_id, step_id)
         stay = {part.step_id for part in self._step_changes.with_parts(step)}
         tasks = self._tasks_since(
@@ -285,7 +267,6 @@ class UndoSteps:
             return [self._planner.to_undo(unit, call) for unit in again if unit is not None]
 
     def _step(self, session_id: SessionId | None, step_id: StepId) -> Step:
-        """Returns a step. Raises `UnknownStep`."""
         return self._sessions.known_step(step_id) if session_id is None else self._sessions.step_of(session_id, step_id)
 
     @contextmanager
@@ -306,10 +287,10 @@ class UndoSteps:
     # -- hunks
 
     def hunks(self, step_id: StepId, path: RelPath, call: Call) -> tuple[tuple[Hunk, ...], bool]:
-        """Returns the hunks of what a step itself changed in a file.
+        """Returns the hunks of what a step itself changed in a file; none for a binary file.
 
-        A binary file has none. The second value says whether there are none because others changed the same lines while
-        the step was open. Raises `InvalidParams` if the step did not change the file.
+        The second value says whether there are none because others changed the same lines while the step was open.
+        Raises `InvalidParams` if the step did not change the file.
         """
         change = self._change(self._sessions.known_step(step_id), path, call)
         sides = None if change.is_mixed else self._sides(change)
@@ -318,10 +299,10 @@ class UndoSteps:
     def revert_hunks(
         self, step_id: StepId, path: RelPath, indexes: Sequence[int], options: OperationOptions, call: Call
     ) -> Outcome:
-        """Undoes some hunks, counted from 0, of what a step itself changed in a file.
+        """Undoes some hunks, counted from 0, of what a step itself changed in a file; all of them are the whole file.
 
-        All of them together are undone as an undo of the step undoes the file. Raises `InvalidParams` if the step did
-        not change the file, there are no such hunks, or its change cannot be separated from those of others.
+        Raises `InvalidParams` if the step did not change the file, there are no such hunks, or its change cannot be
+        separated from those of others.
         """
         with self._writer.turn(call):
             self._writer.check_recent_edits(call)
@@ -455,12 +436,12 @@ class UndoSteps:
 
 
 def _named_by(session_id: SessionId | None) -> dict[str, SessionId]:
-    """The data of an error that names the session, if the request did."""
+    """Returns the data of an error that names the session, if the request did."""
     return {} if session_id is None else {"sessionId": session_id}
 
 
 def _common(tasks: Iterable[UndoTask]) -> SessionId | None:
-    """The session that all tasks belong to; None if there are several, or none."""
+    """Returns the session that all tasks belong to; None if there are several, or none."""
     sessions = {task.unit.session_id for task in tasks}
     return sessions.pop() if len(sessions) == 1 else None
 
