@@ -39,24 +39,17 @@ class PurgedFile:
 
 @attrs.frozen
 class PurgeOutcome:
-    """What a purge did, or would do: numbers of snapshots changed or removed, messages without their texts, and so on.
-
-    Attributes:
-        freed: in bytes.
-        linked: the user's own git has some of the contents in a file that it shares with the store; they stay there.
-        fetched: how many fetched sessions and handovers it drops.
-        remotes: the addresses that any of it was sent to, or came from.
-    """
+    """What a purge did, or would do: how many snapshots it changes or removes, how many messages lose their texts."""
 
     applied: bool
     files: tuple[PurgedFile, ...]
     snapshots: int
     sessions: int
-    freed: int
-    linked: bool
+    freed: int  # in bytes
+    linked: bool  # the user's own git has some of the contents in a file that it shares with the store; they stay there
     messages: int = 0
-    fetched: int = 0
-    remotes: Collection[str] = ()
+    fetched: int = 0  # how many fetched sessions and handovers it drops
+    remotes: Collection[str] = ()  # the addresses that any of it was sent to, or came from
 
 
 @attrs.frozen
