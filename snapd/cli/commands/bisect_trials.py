@@ -120,14 +120,12 @@ class Search:
 
 
 class Change(NamedTuple):
-    """The difference between two consecutive, different snapshots; `name` is that of the second one, for people.
-
-    `steps`, of any session, were open in between, without parts of others among them.
-    """
+    """The difference between two consecutive, different snapshots."""
 
     before: str
     after: str
-    name: str
+    name: str  # of the second one, for people
+    # of any session, open in between, without parts of others among them; empty between steps
     steps: tuple[dict[str, Any], ...]
 
 

@@ -39,19 +39,15 @@ _WITHOUT_USE = ("--exclude", "--redact", "--no-prompts", "--sign", "--signing-ke
 
 @attrs.frozen
 class PushTexts:
-    """How a command describes what leaves the machine by a request.
+    """How a command describes what leaves the machine."""
 
-    `verb` and `done` are such as `push` and `pushed`. From the answer, `where` and `readers` return where it goes and a
-    sentence about who can read it there. `with_folder`: the folder is sent with the sessions.
-    """
-
-    method: Any
+    method: Any  # the request that sends it
     params: Any
-    verb: str
-    done: str
-    where: Callable[[dict[str, Any]], str]
-    readers: Callable[[dict[str, Any]], str]
-    with_folder: bool = False
+    verb: str  # such as `push`
+    done: str  # such as `pushed`
+    where: Callable[[dict[str, Any]], str]  # returns where it goes, from the answer
+    readers: Callable[[dict[str, Any]], str]  # describes who can read it there
+    with_folder: bool = False  # whether the folder is sent with the sessions
 
 
 def leaving_params(options: argparse.Namespace) -> dict[str, Any]:

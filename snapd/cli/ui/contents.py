@@ -31,15 +31,12 @@ _KINDS: dict[str, LineKind] = {"+": "added", "-": "deleted", "@": "hunk"}
 
 @attrs.frozen
 class Line:
-    """A line of the diff, without anything that a terminal would interpret; kind "text" is wrapped.
+    """A line of the diff, without anything that a terminal would interpret."""
 
-    `file` is the name for requests, and `hunk` the index of the step's hunk, of lines that belong to one.
-    """
-
-    kind: LineKind
+    kind: LineKind  # "text" is wrapped
     text: str
-    file: str | None = None
-    hunk: int | None = None
+    file: str | None = None  # the name for requests, if the line belongs to one
+    hunk: int | None = None  # the index of its hunk of a step, if it belongs to one
 
 
 def lines_of(ask: Ask, row: Row) -> Iterator[list[Line]]:

@@ -26,15 +26,12 @@ _NAMED = 5
 
 @attrs.frozen
 class PurgedFile:
-    """A file that a purge removes from all snapshots: the number and total bytes of its contents there.
-
-    `in_folder`: the folder currently has one of these contents, in a captured file.
-    """
+    """A file that a purge removes from all snapshots."""
 
     path: RelPath
-    versions: int
-    size: int
-    in_folder: bool
+    versions: int  # how many contents the purge removes at this path
+    size: int  # the bytes of these contents
+    in_folder: bool  # whether the folder currently has one of them, in a captured file
 
 
 @attrs.frozen

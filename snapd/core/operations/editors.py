@@ -25,15 +25,11 @@ _MOST_BYTES = 4 << 20
 
 @attrs.frozen
 class FileOnDisk:
-    """A file as it was when an editor's report was processed.
+    """A file as it was when an editor's report was processed."""
 
-    `data` is None if it does not exist, cannot be read, or is not UTF-8 text. `changed_at` is its ctime, in nanoseconds
-    since 1970; `changed_ago` the seconds from then to the first report, negative if it changed later.
-    """
-
-    data: bytes | None
-    changed_at: int
-    changed_ago: float
+    data: bytes | None  # its bytes; None if it does not exist, cannot be read, or is not UTF-8 text
+    changed_at: int  # its ctime, in nanoseconds since 1970
+    changed_ago: float  # the seconds between `changed_at` and the first report; negative if it changed later
 
     @property
     def is_fresh(self) -> bool:
@@ -70,13 +66,10 @@ Report = DocumentOpened | DocumentChanged | DocumentSaved | DocumentClosed
 
 @attrs.frozen
 class TextEdit:
-    """A change of a text by somebody typing; None for an unknown text.
-
-    `before_at` is when the editor was last known to show the text `before`, by `time.monotonic`.
-    """
+    """A change of a text by somebody typing; None for an unknown text."""
 
     before: bytes | None
-    before_at: float
+    before_at: float  # when the editor was last known to show `before`, by `time.monotonic`
     text: bytes | None
 
 
@@ -176,16 +169,13 @@ class _Document:
 
 @attrs.frozen
 class TypedText:
-    """What was typed into a document (for `Editors.settle`) since its file was last looked at.
-
-    `is_saved`: the editor reported that it saved the text. `is_exact`: the file's bytes are those of the text.
-    """
+    """What was typed into a document since its file was last looked at."""
 
     path: RelPath
     typing: TextEdit
-    is_saved: bool
-    is_exact: bool
-    document: object
+    is_saved: bool  # whether the editor reported that it saved the text
+    is_exact: bool  # whether the file's bytes are those of the text
+    document: object  # for `Editors.settle`
 
 
 class Editors:
