@@ -39,15 +39,10 @@ _WITHOUT_USE = ("--exclude", "--redact", "--no-prompts", "--sign", "--signing-ke
 
 @attrs.frozen
 class PushTexts:
-    """How a command describes what leaves the machine.
+    """How a command describes what leaves the machine by a request.
 
-    Attributes:
-        method: the request that sends it.
-        verb: what the command does, such as `push`.
-        done: the participle, such as `pushed`.
-        where: returns where it goes, from the answer to the request.
-        readers: returns a sentence about who can read it there, from the same answer.
-        with_folder: whether the folder is sent with the sessions.
+    `verb` and `done` are such as `push` and `pushed`. From the answer, `where` and `readers` return where it goes and a
+    sentence about who can read it there. `with_folder`: the folder is sent with the sessions.
     """
 
     method: Any
