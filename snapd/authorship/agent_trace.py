@@ -27,10 +27,7 @@ def can_name(path: bytes) -> bool:
 
 
 def record(commit: Commit, files: Iterable[AttributedFile]) -> dict[str, Any]:
-    """Returns the record of a commit as JSON values; the same input makes the same record.
-
-    `can_name` must hold for all `files`.
-    """
+    """Returns the record of a commit as JSON values, reproducibly; `can_name` must hold for all `files`."""
     known = list(files)
     agents = {author.session_id: author.agent for file in known for _, author in file.lines if author.kind == "agent"}
     sessions = {

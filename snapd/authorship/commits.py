@@ -50,10 +50,7 @@ class Commit:
 
 @attrs.frozen
 class CommittedFile:
-    """A text file of a commit with lines that none of its parents has.
-
-    `path` is relative to the root of the work tree. `brought` are the numbers of these lines, from 1, ascending.
-    """
+    """A text file of a commit; `brought` are the numbers, from 1, ascending, of lines that no parent has."""
 
     path: bytes
     text: bytes
@@ -74,7 +71,7 @@ class _Change:
 
 
 def resolve_commits(repository: Repository, word: str | None) -> tuple[list[Commit], bool]:
-    """Resolves a commit or a range such as `main..HEAD`, as git writes them; None is `HEAD`.
+    """Resolves a commit or a range such as `main..HEAD`; None is `HEAD`.
 
     Returns the commits, each after its parents, and whether it is a range. Raises `InvalidParams` if there is no such
     commit, and `GitFailed`.
@@ -240,10 +237,7 @@ class LineRange:
 
 @attrs.frozen
 class AttributedFile:
-    """All lines that a commit added to a file, with their authors, in order.
-
-    `path` is relative to the root of the work tree. Adjacent lines of one author are one range.
-    """
+    """All lines that a commit added to a file, in order, with their authors; adjacent ones are one range."""
 
     path: bytes
     lines: tuple[tuple[LineRange, Author], ...]

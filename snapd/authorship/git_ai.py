@@ -65,8 +65,7 @@ def replaces(text: str, there: str) -> bool:
 def stream(notes: Iterable[tuple[Commit, str]], committer: bytes, parent: str | None) -> Iterable[bytes]:
     """Yields a `git fast-import` stream that adds notes in one commit; git refuses a stream that was cut short.
 
-    `committer` is the output of `git var GIT_COMMITTER_IDENT`. `parent` is the commit of the reference; None if it does
-    not exist.
+    `committer` is the output of `git var GIT_COMMITTER_IDENT`; `parent` is None if the reference does not exist.
     """
     yield b"feature done\n"
     yield b"commit %s\ncommitter %s\n%s" % (NOTES.encode("ascii"), committer, _data(b"Notes added by 'snapd log'\n"))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs one command. `arguments` come without the program's name; default: those of the process."""
+    """Runs one command, by default with the arguments of the process. `arguments` come without the program's name."""
     output = take_over()
     # help and completion are for showing too
     output.stops = True
@@ -86,10 +86,7 @@ def _code(error: Exception) -> int:
 
 
 def _without_output(code: int, lost: OSError, *, stopped: bool) -> int:
-    """Returns the exit code when standard output cannot be written to.
-
-    `code` is for what was done, `lost` is why; `stopped`: the command's only purpose was its output.
-    """
+    """Returns the exit code when standard output is lost: `code`, unless output was the command's only purpose."""
     if lost.errno == errno.EPIPE:
         # the reader has seen enough
         return NOBODY_READS if stopped else code

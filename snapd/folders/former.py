@@ -121,10 +121,9 @@ def whereabouts(store: str, others: Iterable[str]) -> str | None:
 def adopt(store: str, folder: str, old: str | None) -> tuple[FormerHistory, bool]:
     """Makes a former history that of a folder, and keeps the folder's current one as another former history.
 
-    `store` is that of the folder, and need not exist. `old` is the former path, or the directory of the former store;
-    None for the only one. Returns the history, and whether the folder had another one. Raises `InvalidParams` if there
-    is no such history, or there are several, `StoreLocked` if another process owns one of the stores, and `IoError` or
-    `StorageFull`.
+    `old` is the former path, or the directory of the former store; None for the only one. Returns the history, and
+    whether the folder had another one. Raises `InvalidParams` unless exactly one matches, and `StoreLocked` if another
+    process owns one of the stores.
     """
     if is_another(store, folder):
         set_aside(store)

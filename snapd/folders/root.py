@@ -81,10 +81,7 @@ def is_folder_of(store: str, folder: str) -> bool:
 
 
 def overlapping(folder: str, stores: str) -> list[str]:
-    """Lists the other folders with a history around or in a folder, so that both capture the same files.
-
-    `folder` is absolute and canonical; `stores` is the directory of all stores.
-    """
+    """Lists the other folders with a history around or in a folder (a canonical path): both capture the same files."""
     found = []
     for name in sorted(os.listdir(stores)) if os.path.isdir(stores) else ():
         store = os.path.join(stores, name)

@@ -65,10 +65,7 @@ class LimitExceeded(IoError):
 
 @attrs.frozen
 class CommitLines:
-    """Consecutive lines that one commit added to `file`.
-
-    They begin at line `there` in the commit and at line `here` in the blamed version, both from 1.
-    """
+    """Consecutive lines that one commit added to `file`: from line `there` in it, and `here` in the blamed version."""
 
     commit: GitCommit
     file: bytes
@@ -104,11 +101,7 @@ class History:
             yield cls(path, git, bounds)
 
     def found(self, names: Sequence[bytes], call: Call) -> list[tuple[bytes, int] | None]:
-        """Returns the id and size in bytes of each blob; None for anything else.
-
-        `names` are as git writes them, such as `HEAD:a.txt`, without line feeds. Raises `IoError`, `LimitExceeded`,
-        `Cancelled`.
-        """
+        """Returns the id and size in bytes of blobs by names such as `HEAD:a.txt`; None for anything else."""
         if not names:
             return []
         lines = self._ask(["cat-file", "--batch-check"], call, b"".join(name + b"\n" for name in names)).splitlines()

@@ -26,10 +26,9 @@ _HINT = "give a URL (https, ssh, git, file), 'host:path', an absolute path, or t
 
 
 def resolve(remote: str, named: Mapping[str, str]) -> str:
-    """Returns the address for a URL, an scp address, an absolute path, or the name of a remote.
+    """Returns the address for a URL, an scp address, an absolute path, or the name of a remote in `named`.
 
-    `named` has the addresses of the project's remotes. Raises `InvalidParams` (`data["field"]` is `remote`) if git
-    cannot or must not use it.
+    Raises `InvalidParams` (`data["field"]` is `remote`) if git cannot or must not use it.
     """
     if remote in named:
         return _checked(named[remote], f"the address of the remote {remote!r}")

@@ -118,10 +118,7 @@ def _first_line(done: Finished) -> str:
 
 
 class Exchange:
-    """Exchanges references with the git repository at an address, as `address.resolve` returns it.
-
-    `bounds` limits git where the remote sends data.
-    """
+    """Exchanges references with the git repository at an address; `bounds` limits git where the remote sends data."""
 
     def __init__(self, git: GitProgram, address: str, bounds: Bounds | None = None) -> None:
         self._git = git
@@ -131,11 +128,9 @@ class Exchange:
     def push(
         self, git_dir: str, heads: Mapping[str, ObjectId | None], seen: Mapping[str, ObjectId], call: Call
     ) -> None:
-        """Pushes references: all or none.
+        """Pushes references: all or none. Raises `RemoteChanged` if one has changed since `seen`, and `RemoteFailed`.
 
-        `heads` has their new targets by name; the remote deletes those with None. `seen` is what the remote has of
-        them: the push fails if one has changed. Raises `RemoteChanged` if one has changed, `RemoteFailed`, and
-        `Cancelled`, after which either all or none was pushed.
+        `heads` has their new targets by name; the remote deletes those with None. `seen` has the targets at the remote.
         """
         if not heads:
             # without a reference, git would push what it is configured to
@@ -183,8 +178,7 @@ class Exchange:
     def fetch_tips(self, git_dir: str, prefixes: Sequence[str], call: Call) -> None:
         """Fetches the newest commits below some prefixes, which end in a slash, with as few other objects as possible.
 
-        Use a temporary repository: most of what these commits name is missing from it. Raises `RemoteFailed`,
-        `Cancelled`.
+        Use a temporary repository: most of what these commits name is missing from it.
         """
         # git does not accept a path as a remote that has the missing objects
         address = f"file://{quote(self.address)}" if os.path.isabs(self.address) else self.address
@@ -213,7 +207,7 @@ class Exchange:
 
         `names` are references or prefixes. The repository gets them under the same names, and deletes those that the
         remote lacks. Raises `Untrusted` if the remote sends malformed data or more than the bounds, and `RemoteFailed`,
-        `StorageFull` or `Cancelled`; then nothing was fetched.
+        `StorageFull`.
         """
         # with a star, a missing reference is not an error
         refs = [f"+{name}*:{name}*" for name in names]

@@ -54,7 +54,7 @@ class SizeEstimate:
         return sum(map(int, self._run(["cat-file", "--batch-check=%(objectsize:disk)"], call, data=data).split()))
 
     def new_objects(self, tips: Collection[ObjectId], call: Call) -> tuple[dict[ObjectId, int], set[ObjectId]]:
-        """Returns the objects of the copies that are not in the trees of some commits: sizes of blobs, and trees.
+        """Returns the objects of the copies that are not in the trees of `tips`: sizes of blobs, and trees.
 
         `tips` are commits, or tags of commits; those that this machine lacks are ignored.
         """
@@ -75,10 +75,7 @@ class SizeEstimate:
         return blobs, trees
 
     def committed(self, paths: Collection[bytes], tips: Collection[ObjectId], call: Call) -> set[ObjectId]:
-        """Returns the blobs that some commits or their ancestors ever had at these paths.
-
-        If git cannot tell, the result has too few rather than too many.
-        """
+        """Returns the blobs that commits or their ancestors ever had at these paths; fewer if git cannot tell."""
         known = self.there(tips, call)
         if not known or not paths or len(paths) > _MOST_PATHS:
             return set()

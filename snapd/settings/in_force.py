@@ -39,10 +39,7 @@ _moments = itertools.count()
 
 
 class SettingsFile:
-    """The user's `config.toml`, read again when it changes. Safe to use from several threads.
-
-    The file need not exist. Raises `InvalidParams`, with file and key, if it has a mistake at first.
-    """
+    """The user's `config.toml`, if any, read again when it changes; a mistake at first raises `InvalidParams`."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -73,10 +70,7 @@ class SettingsFile:
 
 
 class Base:
-    """The settings of all clients of this process, before their own.
-
-    `environment` has those in the variables of this process, if it serves only the user who set them.
-    """
+    """The settings of all clients before their own; `environment` only if the process serves the user who set it."""
 
     def __init__(self, file: SettingsFile, environment: Layer | None = None) -> None:
         self._file = file

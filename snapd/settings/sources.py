@@ -31,10 +31,7 @@ _ANY_CASE = {name: row for row in SETTINGS.values() for name in (row.name, row.j
 
 
 def read_file(path: str) -> Layer:
-    """Reads the user's settings file, which need not exist.
-
-    Raises `InvalidParams`, with file and key, if it is not TOML, or has an unknown key or an invalid value.
-    """
+    """Reads the user's settings file, if any; raises `InvalidParams`, with file and key, for a mistake in it."""
     try:
         with open(path, "rb") as file:
             document = tomllib.load(file)

@@ -47,16 +47,11 @@ class Kind:
 
 @attrs.frozen
 class Setting:
-    """A row of the table.
+    """A row of the table; `name` is in snake_case, `doc` in Markdown.
 
-    Attributes:
-        name: the key in `config.toml`, in snake_case.
-        doc: what it does, in Markdown.
-        shown_default: the default, as the documentation shows it.
-        source: who may set it: `anyone`; `not environment`, because its variable means something else; `file`, because
-            variables and clients' settings can come with a folder.
-        at_opening: whether only the value at the opening of a workspace counts.
-        per_client: whether each client has its own value.
+    `source` is who may set it: `not environment` if its variable means something else; `file` if variables and clients'
+    settings must not, because they can come with a folder. `at_opening` is whether only the value at the opening of a
+    workspace counts, `per_client` whether each client has its own value.
     """
 
     name: str

@@ -72,10 +72,7 @@ class Limits:
 
 @attrs.define(eq=False)
 class Inspection:
-    """Inspects the sessions of one fetch.
-
-    `complete` copies missing objects from elsewhere on this machine, and returns those that are present then.
-    """
+    """Inspects the sessions of one fetch; `complete` copies missing objects from elsewhere, and returns those ids."""
 
     _repository: ShadowRepository
     _complete: Callable[[Iterable[ObjectId]], frozenset[ObjectId]]
@@ -88,10 +85,7 @@ class Inspection:
     _bytes: int = attrs.field(default=0, init=False)
 
     def session(self, chain: str, head: ObjectId) -> None:
-        """Inspects the session at a reference with this newest commit.
-
-        Raises `Untrusted` if it is malformed or over a limit, and `IoError`, `Cancelled`.
-        """
+        """Inspects the session at a reference; raises `Untrusted` if it is malformed or over a limit."""
         with _refusing(chain):
             events = self._events(chain, head)
             if not all(_begins(chain, event) for event in events[:1]):

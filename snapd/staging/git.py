@@ -104,10 +104,7 @@ class Git:
     def attempt(
         self, cwd: bytes, *words: str | bytes, data: bytes = b"", variables: Mapping[str, str] | None = None
     ) -> GitResult:
-        """Runs a command in the directory `cwd`, with extra environment `variables`.
-
-        Raises `GitFailed` if there is no git.
-        """
+        """Runs a command in `cwd` with extra environment `variables`; raises `GitFailed` if there is no git."""
         try:
             done = subprocess.run(
                 ["git", *words],

@@ -57,10 +57,7 @@ class Index:
 
     @classmethod
     def read(cls, repository: Repository) -> Index:
-        """Reads the index, also a split or sparse one, because git lists it.
-
-        Raises `GitOperationUnderWay` if it has conflicts, and `GitFailed`.
-        """
+        """Reads the index, also a split or sparse one; raises `GitOperationUnderWay` if it has conflicts."""
         files: dict[bytes, StagedFile] = {}
         for line in repository.ask("ls-files", "-z", "-v", "-s").split(b"\0")[:-1]:
             head, _, path = line.partition(b"\t")

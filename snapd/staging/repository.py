@@ -37,11 +37,7 @@ _TRUE = frozenset({"true", "yes", "on", "1"})
 
 @attrs.frozen
 class Repository:
-    """A repository with a work tree.
-
-    `top` is the root of the work tree, absolute and canonical; `git_dir` is the directory of this work tree's own
-    files, `objects` that of its objects.
-    """
+    """A repository with a work tree at `top`, absolute and canonical; `git_dir` has this work tree's own files."""
 
     git: Git
     top: bytes

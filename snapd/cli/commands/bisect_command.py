@@ -23,7 +23,7 @@ _BY_SIGNAL = 128
 
 
 class TrialCommand:
-    """A command that runs several times. It has no terminal and no input, so that each run has the same conditions.
+    """A command that runs several times, without terminal and input, so that each run has the same conditions.
 
     As a context manager, it turns Ctrl-C, SIGTERM and SIGHUP into one `KeyboardInterrupt`, raised only when the command
     has ended and in `interruptible` blocks, so that everything is cleaned up. After that, the process ends by SIGTERM
@@ -66,8 +66,8 @@ class TrialCommand:
     def run(self, directory: bytes) -> int:
         """Runs the command to its end, and ends what it leaves running in its process group.
 
-        Returns its exit code, or 128 plus the number of the signal that ended it; 127 if there is no such program, and
-        126 if it cannot be run.
+        Returns its exit code, 128 plus the number of the signal that ended it, 127 if there is no such program, or 126
+        if it cannot be run.
         """
         try:
             self._process = self._start(directory)
@@ -112,7 +112,7 @@ class TrialCommand:
             process.wait()
 
     def _send(self, number: int) -> None:
-        """Sends a signal to the command and to everything that it started and that did not leave its group."""
+        """Sends a signal to the command and to everything it started that is still in its process group."""
         if self._process is not None:
             try:
                 os.killpg(self._process.pid, number)

@@ -75,10 +75,7 @@ def fsck(options: argparse.Namespace) -> int:
 
 
 def check_folder(options: argparse.Namespace, folder: str, *, repair: bool = False, quick: bool = False) -> Any:
-    """Asks the owner of a folder's store to check it; checks it in this process if it is too damaged to be opened.
-
-    `quick` reads only records and events, no objects.
-    """
+    """Requests a check from the owner of a folder's store; checks it here if it is too damaged to be opened."""
     params = {"repair": repair, "quick": quick}
     try:
         return _ask(options, folder, params)
@@ -208,10 +205,7 @@ def _store_of(locations: Locations, settings: Settings, folder: str) -> str:
 
 
 def _stores(locations: Locations) -> list[tuple[str, str | None]]:
-    """Returns all stores of a user's data directory, each with the folder that it claims to belong to.
-
-    The folder is None where that cannot be read, or no longer exists.
-    """
+    """Returns all stores of a user, each with its folder, None if that is unreadable or no longer exists."""
     above = os.path.dirname(store_path(locations.data, "any"))
     try:
         names = sorted(os.listdir(above))

@@ -259,10 +259,9 @@ def log(options: argparse.Namespace) -> int:
 def _entries(
     found: Backend, about: dict[str, Any], since: datetime | None, number: int, begun: set[str]
 ) -> Iterator[dict[str, Any]]:
-    """Yields the history, without steps that are noise.
+    """Yields the history without uninteresting steps; adds to `begun` the sessions whose first step was found.
 
-    `about` has params of `session/history`; `number` is 0 for all; `begun` collects the sessions whose first step was
-    seen.
+    `about` has params of `session/history`; `number` is 0 for all.
     """
     # one more says whether there are more
     limit = number + 1 if number else _ON_A_PAGE

@@ -28,10 +28,10 @@ _FAILURES = (SnapdError, ClientError, OSError)
 
 
 class Recorder:
-    """Records a session while its own thread listens to the daemon.
+    """Records a session while its own thread listens to the daemon; a step ends after `quiet` seconds without a change.
 
     No change falls between two steps, or into both: each step begins on the very snapshot that the one before ends
-    with. A step ends after `quiet` seconds without a change.
+    with.
     """
 
     def __init__(self, found: Backend, client: Client, quiet: float) -> None:
@@ -144,12 +144,7 @@ class Recorder:
 
 
 class HookSessions:
-    """The sessions of an agent that records by its own hooks.
-
-    Attributes:
-        base: the snapshot from before the run.
-        end: the one from after it.
-    """
+    """The sessions of an agent that records by its own hooks; `base` and `end` are the snapshots around the run."""
 
     def __init__(self, found: Backend, agent: str) -> None:
         self.backend = found
@@ -163,10 +158,7 @@ class HookSessions:
         self._before = {session["sessionId"]: session["stepCount"] for session in self._sessions()}
 
     def finish(self) -> dict[str, list[Step]]:
-        """Ends the sessions that the agent left open; returns its steps of this run by session, as in `session/steps`.
-
-        Raises `SnapdError`, `ClientError` or `OSError` if the daemon does not answer.
-        """
+        """Ends the sessions that the agent left open; returns its steps of this run by session."""
         steps = {}
         for session in self._sessions():
             name = session["sessionId"]

@@ -173,9 +173,9 @@ def _begun(options: argparse.Namespace, folder: str, words: list[str], hooks: On
 
 
 class _Child:
-    """A command that shares the terminal and the process group of this process: what is typed there reaches both.
+    """A command in the terminal and process group of this process; a signal sent to this process alone is passed on.
 
-    Ctrl-C and the like are left to the command; a signal sent to this process alone is passed on.
+    Ctrl-C and the like reach both, and are left to the command.
     """
 
     def __init__(self) -> None:
@@ -248,10 +248,7 @@ def _in_foreground() -> bool:
 
 
 def print_bursts(options: argparse.Namespace, recorder: Recorder, agent: Agent | None) -> None:
-    """Ends the session of bursts, and prints what was recorded.
-
-    `agent` is one whose hooks would have recorded more, if there is one.
-    """
+    """Ends the session of bursts, and prints it; `agent` is one whose hooks would have recorded more, if any."""
     try:
         every = recorder.finish()
         shared = _shared_files(recorder.backend, every)

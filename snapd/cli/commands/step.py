@@ -141,7 +141,7 @@ def _begin_step(found: Backend, options: argparse.Namespace, params: Any) -> tup
 
 
 def _whole(found: Backend, word: str) -> str:
-    """Returns the session shown as `word`, else `word`: the name of a new session may be the beginning of another's."""
+    """Returns the session shown as `word`, else `word`: a new session's name may be the beginning of another's."""
     names = [session["sessionId"] for session in all_sessions(found)]
     shown = [name for name in names if short(name) == word]
     return shown[0] if len(shown) == 1 and word not in names else word
@@ -190,7 +190,7 @@ def _end_all(options: argparse.Namespace) -> int:
 def _ended(found: Backend, step: str, named: dict[str, str] | None = None) -> Any:
     """Ends a step, and reports files that are not in the folder.
 
-    `named` has the files that it claims: from the request's name of each to the one that the user gave.
+    `named` maps the files that it claims from their names in the request to those that the user gave.
     """
     result = ask(found, "step/end", {"stepId": step, "files": None if named is None else list(named)})
     for name in result.get("outside", ()):

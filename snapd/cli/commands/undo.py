@@ -99,7 +99,7 @@ def _session(options: argparse.Namespace, found: Backend) -> str | None:
 
 
 def _check_one(options: argparse.Namespace, *names: str) -> None:
-    """Ensures that at most one of these options is given; raises `InvalidParams`."""
+    """Raises `InvalidParams` if more than one of these options is given."""
     given = [name for name in names if getattr(options, name) not in (None, False)]
     if len(given) > 1:
         said = {name: "a step" if name == "step" else f"--{name}" for name in given}

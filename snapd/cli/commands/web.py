@@ -93,7 +93,7 @@ def _check_port(port: int) -> None:
 
 
 def _check_host(options: argparse.Namespace) -> tuple[str, str] | None:
-    """Ensures that other machines can reach the server only if the user allowed it, and only over TLS."""
+    """Raises `InvalidParams` if other machines could reach the server without permission and TLS."""
     certificate = _certificate(options)
     if _is_loopback(options.host):
         return certificate

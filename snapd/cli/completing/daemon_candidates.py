@@ -36,12 +36,9 @@ Candidate = tuple[str, str]
 
 
 class DaemonCandidates:
-    """Asks the daemon if it runs and has the folder open; otherwise, or on errors, there are no candidates.
+    """Requests candidates from the daemon if it runs and has the folder open; otherwise, or on errors, there are none.
 
-    Args:
-        directory: where the command begins.
-        sockets: of the daemon, the last one counts; None for the user's own.
-        is_here: whether the folder is the directory itself.
+    Of several sockets, the last counts; None is the user's own. `is_here`: the folder is the directory itself.
     """
 
     def __init__(self, directory: str, sockets: list[str] | None, *, is_here: bool) -> None:
@@ -91,10 +88,7 @@ class DaemonCandidates:
         return self._asked(ask)
 
     def files_of_snapshot(self, snapshot: str, word: str, *, is_from_root: bool = False) -> list[Candidate]:
-        """Returns the files of a snapshot whose names begin with `word`.
-
-        Names are relative to the folder if `is_from_root`, else to where the command begins.
-        """
+        """Returns files of a snapshot that begin with `word`, relative to the current directory or the root."""
         return self._asked(
             lambda found, folder: _files_in(
                 found, find_snapshot(found, snapshot), "" if is_from_root else _below(folder, self._directory), word

@@ -78,10 +78,7 @@ class DemoProject:
         self._now += minutes * _MINUTE
 
     def run(self, *words: str, sizes: bool = True) -> str:
-        """Returns what a command prints to both streams.
-
-        `sizes` is False for sizes of a store, which depend on libraries and the file system.
-        """
+        """Returns what a command prints to both streams; without `sizes`, hides those that depend on the machine."""
         from snapd.cli.main import main
 
         with open(os.path.join(self._scratch, "said"), "w+b") as said, _streams_to(said.fileno()):

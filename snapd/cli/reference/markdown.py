@@ -73,10 +73,7 @@ runs in a real editor or browser.
 
 
 def text() -> str:
-    """Returns the text of the document; a separate process runs the examples.
-
-    Raises `LookupError` if a command has no example.
-    """
+    """Returns the text of the document, with examples run in a separate process."""
     check_examples(load_all())
     return subprocess.run(
         [sys.executable, "-m", "snapd.cli.reference.examples"], stdout=subprocess.PIPE, check=True, encoding="utf-8"

@@ -22,9 +22,9 @@ _SILENT = frozenset({"step", "session", "mcp", "complete"})
 
 
 def folder_of(options: argparse.Namespace) -> str:
-    """Returns the absolute folder that a command works on, and reports if it is not the directory that the user named.
+    """Returns the absolute folder of a command, and reports if it is not the directory that the user named.
 
-    Reads `directory` and `here` of the options. A directory that does not exist is returned as it is, to be refused.
+    A directory that does not exist is returned as it is, to be refused.
     """
     directory: str = os.path.abspath(options.directory)
     if options.here or not os.path.isdir(directory):

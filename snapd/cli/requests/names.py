@@ -80,10 +80,7 @@ def find_session_or_step(found: Backend, word: str) -> dict[str, Any]:
 
 
 def find_message(found: Backend, word: str, session_id: str | None = None) -> dict[str, Any]:
-    """Returns the message that a word stands for, with its `sessionId`; 'last' is the one that was sent last.
-
-    `word` is the id of the message or its beginning. With `session_id`, only that session is searched.
-    """
+    """Returns the message that a word stands for, with its `sessionId`; 'last' is the one that was sent last."""
     about = {"sessionId": session_id, "prefix": "" if word == "last" else word, "limit": _NAMED + 1}
     listed = pages(found, "session/messages", about, "messages")
     # those of one session come oldest first, those of all sessions newest first
@@ -98,7 +95,7 @@ def find_message(found: Backend, word: str, session_id: str | None = None) -> di
 
 
 def find_step_or_message(found: Backend, word: str) -> dict[str, Any]:
-    """The step that a word stands for, else the message; only a step has a `stepId`. Raises as `find_step`."""
+    """Returns the step that a word stands for, else the message; only a step has a `stepId`."""
     try:
         return find_step(found, word)
     except (InvalidParams, UnknownStep):
@@ -111,7 +108,7 @@ def find_step_or_message(found: Backend, word: str) -> dict[str, Any]:
 
 
 def step_id(found: Backend, word: str) -> str:
-    """Returns the id of the step that a word stands for; a full id needs no request. Raises like `find_step`."""
+    """Returns the id of the step that a word stands for; a full id needs no request."""
     return word if len(word) == LONGEST and is_made(word) else str(find_step(found, word)["stepId"])
 
 

@@ -51,17 +51,10 @@ def operate(
     sure: bool,
     agreed: str | None = None,
 ) -> int:
-    """Shows what would be done, asks, and does it.
+    """Shows what would be done, asks unless `sure`, and does it.
 
-    Reads `dry_run`, `expect`, `on_conflict`, `all_files`, `json` and `color` of the options.
-
-    Args:
-        options: of the command.
-        found: the backend.
-        method: of the request.
-        params: of the request, without `dryRun`, `onConflict` and `details`.
-        sure: do not ask for confirmation.
-        agreed: the plan that the user agreed to by a choice: asks only if the plan is different by now.
+    `params` are those of the request without `dryRun`, `onConflict` and `details`. With `agreed`, a plan that the user
+    agreed to by a choice, asks only if the plan is different by now.
     """
     # an explicit "overwrite" also overwrites files with unsaved text, which the default does not
     params = {**params, "onConflict": options.on_conflict, "details": "counts"}
@@ -109,7 +102,6 @@ def undecided(plan: dict[str, Any], decisions: dict[str, str]) -> list[dict[str,
 def _questions(
     options: argparse.Namespace, plan: dict[str, Any], rows: Iterable[dict[str, Any]]
 ) -> list[tuple[str, list[str]]]:
-    """Returns the name of each file in conflict, and the lines with the reason."""
     painter = Painter(options, sys.stderr)
 
     def why(row: dict[str, Any]) -> list[str]:

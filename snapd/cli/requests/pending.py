@@ -60,15 +60,10 @@ def choose_hunks(
     verb: str,
     act: Callable[[dict[str, Any]], object],
 ) -> None:
-    """Lets the user choose among pending hunks, file by file.
+    """Lets the user choose among the pending hunks of files, file by file, and calls `act` for each file.
 
-    Args:
-        options: of the command.
-        found: the backend.
-        files: with pending changes.
-        verb: what is done to a chosen hunk.
-        act: does it. Takes the params of a request for a file with chosen hunks, with the state that the user was shown
-            in `expect`. A file for which it raises `FileChanged` is shown again.
+    `act` takes the params of a request for a file with chosen hunks, and in `expect` the state that the user was shown.
+    A file for which it raises `FileChanged` is shown again.
     """
     waiting = list(files)
     while waiting:

@@ -23,14 +23,11 @@ _OF_LESS = "FRX"
 _NOT_STARTED = (126, 127)
 """A shell's exit codes when it cannot run a command."""
 ENCODING = ("utf-8", "surrogateescape")
-"""Of the text that is shown: a file that is not UTF-8 is written as the original bytes."""
+"""The encoding of the output: a file that is not UTF-8 is written as the original bytes."""
 
 
 def show(options: argparse.Namespace, text: str) -> None:
-    """Writes the whole output of a command, to the pager or to standard output.
-
-    `text` has whole lines, or is empty. Reads `json` and `no_pager` of the options.
-    """
+    """Writes the whole output of a command, to the pager or to standard output."""
     command = None if options.json or options.no_pager or not sys.stdout.isatty() else _pager()
     if text and (command is None or not _paged(command, _bytes(text))):
         write(text)

@@ -21,10 +21,7 @@ class WriteLock:
 
     @contextmanager
     def held(self, call: Call) -> Iterator[None]:
-        """Waits for the lock, and holds it for the block.
-
-        Raises `Cancelled`, and `WorkspaceNotOpen` if the workspace was closed meanwhile.
-        """
+        """Waits for the lock, and holds it for the block. Raises `WorkspaceNotOpen` if it was closed meanwhile."""
         with self._wanting():
             call.acquire(self._lock)
         with self._locked(call):
@@ -32,10 +29,9 @@ class WriteLock:
 
     @contextmanager
     def held_while_idle(self) -> Iterator[IdleCall]:
-        """Holds the lock for the block while no other request wants it.
+        """Holds the lock for the block; yields a call that is cancelled as soon as another request wants to write.
 
-        Yields a call that is cancelled as soon as another request wants to write. Raises `Cancelled` if another one
-        writes or waits, and `WorkspaceNotOpen` if the workspace is closed.
+        Raises `Cancelled` if another one writes or waits, and `WorkspaceNotOpen` if the workspace is closed.
         """
         call = IdleCall(lambda: self.waiting > 0)
         if not self._lock.acquire(blocking=False):

@@ -95,11 +95,7 @@ class Writer:
 
     @contextmanager
     def turn(self, call: Call) -> Iterator[None]:
-        """Waits for the write lock; first finishes what a crash interrupted.
-
-        Raises `Cancelled`, `WorkspaceNotOpen` if the workspace was closed meanwhile, and `StorageFull` or `IoError` if
-        notifications cannot be numbered.
-        """
+        """Waits for the write lock; first finishes what a crash interrupted. Raises as `WriteLock.held`."""
         with self.alone(call):
             self._store.finish_erasing()
             self.event_log.prepare()
@@ -108,10 +104,9 @@ class Writer:
 
     @contextmanager
     def idle_turn(self) -> Iterator[IdleCall]:
-        """Holds the write lock while no other request wants it, for work that does not change the work tree.
+        """Holds the write lock as `held_while_idle` does, for work that does not change the work tree.
 
-        Yields a call that is cancelled as soon as another request wants to write. Raises `Cancelled` if another one
-        writes or waits, or an interrupted operation must be finished first; and `WorkspaceNotOpen`.
+        Raises `Cancelled`, too, if an interrupted operation must be finished first.
         """
         with self.write_lock.held_while_idle() as call:
             if not (self._settled or self._store.intent() is None):
@@ -120,10 +115,7 @@ class Writer:
 
     @contextmanager
     def alone(self, call: Call) -> Iterator[None]:
-        """Waits for the write lock, but finishes no interrupted operation: the store may be too damaged for that.
-
-        Raises `Cancelled`, and `WorkspaceNotOpen` if the workspace was closed meanwhile.
-        """
+        """Waits for the write lock, but finishes no interrupted operation: the store may be too damaged for that."""
         with self.write_lock.held(call):
             try:
                 yield
@@ -181,10 +173,7 @@ class Writer:
         return snapshot
 
     def track(self, snapshot: Snapshot, what: EventPayload, call: Call, *following: EventPayload) -> None:
-        """Records a snapshot and events with it as head, all or none, and notifies of it.
-
-        If it raises `StorageFull`, `StoreCorrupt`, `IoError` or `Cancelled`, nothing was recorded.
-        """
+        """Records a snapshot and events with it as head, all or none, and notifies of it."""
         previous = self._store.last
         head = self._store.identify(snapshot)
         call.commit()
@@ -223,9 +212,9 @@ class Writer:
         """Carries out a plan, after a snapshot of the current state, and records the operation.
 
         `before` is the work tree as just captured, and `forced` are the ignored paths captured with it. The call may be
-        cancelled until the first file is moved. With `step_id`, the timeline records the end of that step instead of
-        the operation; with `arriving`, the events of another machine that explain the files. If it raises
-        `StoreCorrupt`, `StorageFull`, `WorkspaceGone`, `IoError` or `Cancelled`, nothing was changed.
+        cancelled until the first file is moved; after any error, nothing was changed. With `step_id`, the timeline
+        records the end of that step instead of the operation; with `arriving`, the events of another machine that
+        explain the files.
         """
         recorded = self._store.recorded(before, "before", operation_id=operation.operation_id)
         intent = intent_of(plan, operation, forced, step_id)

@@ -22,7 +22,7 @@ _DIGITS = 32
 
 
 def view(fold: FileFold, texts: Texts) -> PendingTexts:
-    """Returns the pending changes of a file that has some. Raises `StoreCorrupt`, `IoError` and `Cancelled`."""
+    """Returns the pending changes of a file that has some."""
     pending = fold.pending
     assert pending is not None
     is_text = fold.is_text and pending.is_text
@@ -66,7 +66,7 @@ def view(fold: FileFold, texts: Texts) -> PendingTexts:
 
 
 def listed(file: FileFold | FoldSummary, texts: Texts) -> PendingFile:
-    """Returns a file's entry in a list of pending files; raises as `view`."""
+    """Returns a file's entry in a list of pending files."""
     if isinstance(file, FoldSummary):
         assert file.pending is not None
         return file.pending
@@ -87,7 +87,7 @@ def _is_binary(entry: Entry | None, texts: Texts) -> bool:
 
 
 def _id(fold: FileFold, pending: Baseline) -> str:
-    """An id of what is shown, which is stable as long as baseline and file are."""
+    """Returns an id of what is shown, which is stable as long as baseline and file are."""
     opaque = pending.entry.oid if pending.entry is not None and not pending.is_text else b""
     now = (b"", b"") if fold.now is None else (fold.now.oid, b"%o" % fold.now.mode)
     digest = hashlib.sha256()
@@ -127,7 +127,7 @@ class RememberedFiles:
         self._away: dict[RelPath, None] = {}
 
     def get(self, path: RelPath) -> Remembered | None:
-        """The file at a path."""
+        """Returns the file at a path."""
         return self._files.get(path)
 
     def __iter__(self) -> Iterator[Remembered]:
@@ -135,7 +135,7 @@ class RememberedFiles:
 
     @property
     def unfolded(self) -> list[RelPath]:
-        """Returns the files whose changes must be folded; the one that was changed last is at the end."""
+        """The files whose changes must be folded; the one that was changed last is at the end."""
         return list(self._unfolded)
 
     @property
@@ -161,10 +161,7 @@ class RememberedFiles:
             self._lines += len(file.lines)
 
     def compact(self, texts: Texts) -> None:
-        """Drops the texts of the files that were changed longest ago, and those of them with nothing pending.
-
-        Raises as `view`; then some files have been dropped already.
-        """
+        """Drops the texts of the files that were changed longest ago, and those of them with nothing pending."""
         while len(self._awake) > WITH_TEXTS and self._lines > WITH_LINES:
             path = next(iter(self._awake))
             fold = self._files[path]
@@ -190,7 +187,7 @@ class Draft:
         return self._changed
 
     def get(self, path: RelPath) -> Remembered | None:
-        """The file at a path."""
+        """Returns the file at a path."""
         return self._changed[path] if path in self._changed else self._remembered.get(path)
 
     def pop(self, path: RelPath) -> Remembered | None:
@@ -243,10 +240,7 @@ class PendingFiles:
         self._settled = _SettledState(-1)
 
     def at(self, last: int, unrecorded: Iterable[FileChange], texts: Texts) -> Mapping[RelPath, FileFold | FoldSummary]:
-        """Returns the files with pending changes, by path; raises as `view`.
-
-        `last` is the number of the last event that counts, and `unrecorded` what changed since.
-        """
+        """Returns the files with pending changes, by path, after event number `last` and the changes since."""
         with texts.call.holding(self._lock):
             list_files(self._timeline, self._objects, texts.call)
             # once a client ends an abandoned step by id, the step owns more
@@ -271,7 +265,7 @@ class PendingFiles:
             return {file.path: file for file in draft.files() if file.baseline_path is not None}
 
     def fold(self, file: FileFold | FoldSummary, texts: Texts) -> FileFold:
-        """Returns the texts of a file that `at` returned; raises as `at`."""
+        """Returns the texts of a file that `at` returned."""
         if isinstance(file, FileFold):
             return file
         with texts.call.holding(self._lock):
@@ -295,7 +289,6 @@ class PendingFiles:
         settled.files.compact(texts)
 
     def _fold_all(self, texts: Texts) -> None:
-        """Folds the files that wait for it."""
         files = self._settled.files
         for path in files.unfolded:
             files.put(path, self._history.before(path, self._settled.seq + 1, texts))
@@ -341,7 +334,7 @@ class PendingFiles:
         return found
 
     def _folded(self, file: Remembered | None, seq: int, texts: Texts) -> FileFold | None:
-        """A file with its texts as it was before an event, for modification."""
+        """Returns a file with its texts as it was before an event, for modification."""
         if file is None:
             return None
         return file.copy() if isinstance(file, FileFold) else self._history.before(file.path, seq, texts)
@@ -359,9 +352,7 @@ class PendingFiles:
 class _SettledState:
     """The result of the events up to number `seq`, whose attribution is final.
 
-    Attributes:
-        files: the files with pending changes, and some that had any.
-        left: the abandoned steps, and how many spans each had then.
+    `left` has the abandoned steps, and how many spans each had then.
     """
 
     epoch: int
@@ -386,7 +377,7 @@ def _can_wait(change: FileChange, draft: Draft) -> bool:
 
 
 def _split_move(change: FileChange) -> tuple[FileChange, FileChange]:
-    """A move to a place that has pending changes of its own, as two changes."""
+    """Returns a move to a place that has pending changes of its own as two changes."""
     assert change.source is not None
     went = attrs.evolve(change, path=change.source, new=None, source=None)
     return went, attrs.evolve(change, old=None, source=None)

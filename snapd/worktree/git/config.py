@@ -1,4 +1,4 @@
-"""Reads the configuration of the user's git and of the project's as data: nothing that it names is run."""
+"""Reads the user's and the project's git configuration as data: no program that it names is run."""
 
 from __future__ import annotations
 
@@ -19,10 +19,8 @@ from snapd.worktree.fs.stable_read import SMALL_BYTES, StatCache, read_bounded
 
 logger = logging.getLogger(__name__)
 
-_DEEPEST = 10
-"""How deep libgit2 follows includes in included files."""
-_FILES = 100
-"""The most files that it may be made to read, each as often as it is included."""
+_DEEPEST = 10  # levels of includes that libgit2 follows
+_FILES = 100  # files it may be made to read, counted as often as included
 _PATH = re.compile(r"(?:^|\])[ \t]*path[ \t]*=[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE)
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 _ANY_INCLUDE = re.compile(rb"include", re.IGNORECASE)
@@ -33,7 +31,7 @@ _home_lock = threading.Lock()
 
 @attrs.frozen
 class GitUser:
-    """Where the user's git configuration lies, and the system's; `xdg_config_home` is None where it is not set."""
+    """Where the user's and the system's git configuration is; `xdg_config_home` is None if unset."""
 
     home: str
     xdg_config_home: str | None = None
@@ -42,12 +40,12 @@ class GitUser:
 
     @property
     def config_folder(self) -> str:
-        """The folder of the user's own files for git."""
+        """The folder of the user's own git files."""
         return os.path.join(self.xdg_config_home or os.path.join(self.home, ".config"), "git")
 
     @property
     def configs(self) -> list[str]:
-        """The configuration files, the weakest first; they need not exist."""
+        """The configuration files, lowest priority first; they need not exist."""
         return [
             self.system_config,
             os.path.join(self.config_folder, "config"),
@@ -56,7 +54,7 @@ class GitUser:
 
 
 def variables(path: str, home: str) -> list[tuple[str, str]] | None:
-    """The variables of a configuration file and of those that it includes; None where one is malformed."""
+    """Returns the variables of a configuration file and its includes; None if one is malformed."""
     try:
         config = pygit2.Config()
         _add_file(config, path, home)
@@ -67,13 +65,10 @@ def variables(path: str, home: str) -> list[tuple[str, str]] | None:
 
 
 def last_value(path: str, name: str, otherwise: str | None, stats: StatCache) -> str | None:
-    """The last value of a variable in a configuration file and those that it includes.
+    """Returns the last value of a variable in a configuration file and its includes; the file need not exist.
 
-    Args:
-        path: the file, which need not exist.
-        name: the variable, in lower case.
-        otherwise: what to return if the file does not set the variable, or is malformed.
-        stats: as for `repository.find_repository`.
+    `name` is in lower case. Returns `otherwise` if the variable is not set, or the file is malformed; `stats` is as for
+    `repository.find_repository`.
     """
     status = stats.stat(path)
     # libgit2 would wait forever for a FIFO to be written to
@@ -94,7 +89,7 @@ def last_value(path: str, name: str, otherwise: str | None, stats: StatCache) ->
 
 
 def _add_file(config: pygit2.Config, path: str, home: str) -> None:
-    """Adds a file and those that it includes; raises `ValueError` where libgit2 would wait for a pipe, or read much."""
+    """Adds a file and its includes; raises `ValueError` where libgit2 would wait for a pipe or read too much."""
     if _mentions_include(path, conditional=True) and not includes_only_files(path, home):
         raise ValueError("it includes something that is not a regular file, or too much")
     config.add_file(path)
@@ -105,10 +100,10 @@ def _mentions_include(path: str, *, conditional: bool = False) -> bool:
 
 
 def includes_only_files(path: str, home: str) -> bool:
-    """Whether all that libgit2 opens for a configuration file is regular files, or missing, and not too much of it.
+    """Returns whether all that libgit2 would open for a configuration file is regular or missing, and not too large.
 
-    libgit2 waits forever for a pipe that nobody writes to, and reads a file as often as others include it. Every key
-    `path` counts, in any section: one too many does no harm. `~/` stands for `home`. Raises `OSError`.
+    libgit2 would wait forever for a pipe without a writer, and reads a file as often as it is included. Every key
+    `path` counts, in any section. Raises `OSError`.
     """
     pending = [(path, 0)]
     count = size = 0
@@ -137,7 +132,7 @@ def includes_only_files(path: str, home: str) -> bool:
 
 
 def _unquoted(value: str) -> str:
-    """A value without the quotes, backslashes and comments of git-config(1)."""
+    """Returns a value without the quotes, backslashes and comments of git-config(1)."""
     kept: list[str] = []
     quoted, characters = False, iter(value)
     for character in characters:
@@ -155,7 +150,7 @@ def _unquoted(value: str) -> str:
 
 @contextmanager
 def home_directory(home: str) -> Iterator[None]:
-    """Lets `~/` in the `include.path` of a configuration file mean a given home, not that of the environment."""
+    """Makes `~/` in `include.path` stand for `home` instead of the home of the environment."""
     with _home_lock:
         before = pygit2.option(Option.GET_HOMEDIR)
         pygit2.option(Option.SET_HOMEDIR, home)
@@ -166,7 +161,7 @@ def home_directory(home: str) -> Iterator[None]:
 
 
 def is_true(value: str | None) -> bool:
-    """Whether a value of the configuration means yes, as git reads it."""
+    """Returns whether git reads a value as true."""
     try:
         return value is not None and pygit2.Config.parse_bool(value)
     except (pygit2.GitError, ValueError):
@@ -174,9 +169,9 @@ def is_true(value: str | None) -> bool:
 
 
 def expanded(value: str, home: str, base: bytes | None = None) -> str | None:
-    """The path that a value of the configuration means; None if it means none.
+    """Returns the path that a value stands for; None if it is none.
 
-    `~` stands for `home`, and a relative path is below `base`; without that, it means nothing.
+    `~` stands for `home`. A relative path is below `base`; without `base`, it is None.
     """
     if value.startswith("~"):
         user, _, rest = value[1:].partition("/")
@@ -196,9 +191,9 @@ def _home_of(user: str) -> str | None:
 
 
 def access_settings(user: GitUser) -> list[tuple[str, str]]:
-    """The variables of the user's and the system's git by which git authenticates at other machines, in their order.
+    """Returns the user's and the system's variables for authenticating at other machines, in order.
 
-    A project's own configuration does not count: whoever made the project could have any program run.
+    The project's configuration does not count: its author could have any program run.
     """
     return [(name, value) for name, value in _personal_variables(user) if _ACCESS.fullmatch(name)]
 
@@ -211,14 +206,14 @@ def _personal_variables(user: GitUser) -> Iterator[tuple[str, str]]:
 
 @attrs.frozen
 class SigningSettings:
-    """What the user's and the system's git say about signing with ssh keys.
+    """The user's and the system's git settings for ssh signatures; None for what is not set.
 
     Attributes:
-        format: the kind of signatures that git makes, `gpg.format`; None if it is not set, which means OpenPGP.
-        key: `user.signingKey`: a public key, or the path of a file; None if it is not set.
-        program: what signs and verifies, `gpg.ssh.program`; None for `ssh-keygen`.
-        allowed_signers: the file that says whose keys count, absolute; None if none is named.
-        revoked: the file with the keys that do not count any more, absolute; None if none is named.
+        format: the kind of signatures that git makes, `gpg.format`; None means OpenPGP.
+        key: `user.signingKey`: a public key, or the path of a file.
+        program: signs and verifies, `gpg.ssh.program`; None means `ssh-keygen`.
+        allowed_signers: the file with trusted keys, absolute.
+        revoked: the file with revoked keys, absolute.
     """
 
     format: str | None = None
@@ -229,9 +224,9 @@ class SigningSettings:
 
 
 def signing_settings(user: GitUser) -> SigningSettings:
-    """The settings for signatures; a project's own configuration does not count, as for `access_settings`.
+    """Returns the settings for signatures, without the project's, as for `access_settings`.
 
-    A relative path of a file counts as none: git looks for it in the project.
+    A relative file name counts as unset: git would look for it in the project.
     """
     values = dict(_personal_variables(user))
 

@@ -31,22 +31,15 @@ _REDO = "'snapd redo' does again what was undone last"
 
 @attrs.frozen
 class UndoRequest:
-    """What to undo; the first given field of these decides.
+    """What to undo; the first given field of these decides."""
 
-    Attributes:
-        step_id: this step, with its parts.
-        message_id: all steps of this message, with their parts.
-        after: all steps of a session after this one, which stays with its parts.
-        session_id: the last `count` steps of this session that changed something; or the session of the others. None
-            for the last steps of any session, and operations.
-        count: see there.
-    """
-
+    # the last `count` steps of this session that changed something; or the session of the others. None for the last
+    # steps of any session, and operations.
     session_id: SessionId | None = None
     count: int = 1
-    step_id: StepId | None = None
-    message_id: str | None = None
-    after: StepId | None = None
+    step_id: StepId | None = None  # this step, with its parts
+    message_id: str | None = None  # all steps of this message, with their parts
+    after: StepId | None = None  # all steps of a session after this one, which stays with its parts
 
 
 _STEP_FILES = "'snapd show STEP' shows which files it changed"
