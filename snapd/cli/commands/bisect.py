@@ -215,7 +215,7 @@ def _command(options: argparse.Namespace) -> list[str]:
     words: list[str] = options.words
     if not words:
         raise InvalidParams("expected a command after --", hint=_FOR_EXAMPLE, field="COMMAND")
-    # one with a relative path is looked for in each snapshot
+    # a relative path is looked up in each snapshot
     if (os.path.isabs(words[0]) or not os.path.dirname(words[0])) and shutil.which(words[0]) is None:
         raise InvalidParams(
             f"{printable(words[0])}: command not found",

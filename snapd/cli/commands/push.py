@@ -299,7 +299,7 @@ def _pruned_lines(plan: SessionPushResult) -> Iterator[str]:
     yield f"{printable(plan['remote'])} has {counted(len(sessions), 'session')} so old, which would be deleted:"
     listed = at_most(_LISTED)
     for session in sessions[:listed]:
-        # where nobody here knows its name, the end of its reference has to do
+        # if its id is unknown here, show the end of its reference
         name = session.get("sessionId") or session["reference"].rpartition("/")[2]
         yield f"  {session['lastAt'][:10]}  {printable(short(name))}  from {printable(session['host'])}"
     if (more := len(sessions) - listed) > 0:

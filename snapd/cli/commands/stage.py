@@ -174,7 +174,7 @@ def _chosen(
     chosen: set[bytes] = set()
     for name in options.files:
         full = os.path.abspath(os.path.join(options.directory, name))
-        # the folder may have been reached by a symlink; what is named may be one
+        # resolve symlinks above the named file, but not the file itself
         path = loader.below_top(os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full)))
         below = {each for each in rows if is_among(each, (path,))}
         if not below:

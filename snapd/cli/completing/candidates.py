@@ -31,7 +31,7 @@ def candidates(parser: argparse.ArgumentParser, words: list[str]) -> list[Candid
         return []
     found: dict[str, str] = {}
     for word, description in _all(wanted):
-        # each candidate is a line, which the shell shows as it is
+        # the shell shows each candidate as a line, unescaped
         if word.startswith(wanted.word) and word.isprintable():
             found.setdefault(wanted.before + word, description)
     return list(found.items())
@@ -110,7 +110,7 @@ def _shown(word: str, known: DaemonCandidates) -> Iterator[Candidate]:
         return
     file, snapshot = named
     if file.endswith("@") and not snapshot:
-        # the beginning of a time
+        # an unfinished time
         file, snapshot = file[:-1], "@"
     elif file.endswith("@"):
         file, snapshot = file[:-1], f"@{snapshot}"
@@ -214,7 +214,7 @@ class _Reader:
         return self._of(word, self._arguments[0] if self._arguments else None)
 
     def _options(self) -> list[tuple[str, str]]:
-        # the long name says what it does
+        # the long name is descriptive
         return [
             (max(action.option_strings, key=len), action.help or "")
             for action in self._parser._actions
@@ -250,10 +250,10 @@ class Line:
         is_word = is_escaped = is_dollar = False
         before = 0
         for char in text:
-            # $"..." is to be translated, and $'...' has backslashes; $$ is the shell's process
+            # $"..." is translated text, $'...' has backslash escapes; $$ is the shell's process id
             follows_dollar, is_dollar = is_dollar, False
             if is_escaped:
-                # between quotes, a backslash is one before most characters
+                # between quotes, a backslash before most characters stands for itself
                 known = {'"': '"\\$`', "$'": "'\"\\"}.get(self._quote, char)
                 self.words[-1] += char if char in known else f"\\{char}"
                 is_escaped = False
@@ -287,7 +287,7 @@ class Line:
         """
         rest = candidate[self._kept :]
         if self._quote:
-            # readline closes the quote, and adds the blank itself; all else it takes as it is
+            # readline closes the quote and adds the blank itself; it takes everything else literally
             escaped = _ESCAPED[self._quote]
             return "".join(escaped.get(char, char) for char in rest.removesuffix(" "))
         end = " " if rest.endswith(" ") else ""

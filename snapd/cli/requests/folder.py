@@ -62,7 +62,7 @@ def _suggest_former(folder: str, locations: Locations) -> None:
     known = has_history(store)
     if known and is_folder_of(store, real):
         return
-    # imported late: almost always, the folder is the one that it was
+    # imported late, since it is rarely needed
     from snapd.folders.former import former_histories, is_another
 
     former = [] if known else former_histories(store, real)

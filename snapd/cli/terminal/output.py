@@ -67,7 +67,7 @@ class Painter:
             return text
         lines = []
         in_hunk = text.startswith("@@ ")
-        # a line ends at a line feed alone: contents may hold everything else that Python takes for an end
+        # not `splitlines`: contents may have other characters that it treats as line ends
         for line in text.split("\n"):
             if line.startswith("diff --git "):
                 in_hunk = False
@@ -203,7 +203,7 @@ def _setting_value(name: str, value: Any) -> str:
         return _WORDS[name](value)
     if isinstance(value, bool):
         return "on" if value else "off"
-    # a daemon that is newer than this command may know more settings
+    # a newer daemon may have more settings
     return (", ".join(map(str, value)) or "none") if isinstance(value, list) else str(value)
 
 

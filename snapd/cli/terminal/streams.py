@@ -41,7 +41,7 @@ class Output(io.FileIO):
 
     def _write(self, data: ReadableBuffer) -> int:
         while (written := super().write(data)) is None:
-            # somebody who shares the stream made it one that does not block
+            # a process that shares the stream made it non-blocking
             poll = select.poll()
             poll.register(self.fileno(), select.POLLOUT)
             poll.poll()
@@ -76,7 +76,7 @@ def take_over() -> Output:
         try:
             os.fstat(descriptor)
         except OSError:
-            # else the next file that is opened would be taken for it; writes to it fail as they would without
+            # keep the number taken, or the next opened file would get it; writes still fail
             os.open(os.devnull, os.O_RDONLY)
     if sys.stdin is None:
         sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115 - until the end
