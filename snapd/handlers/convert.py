@@ -9,7 +9,9 @@ import json
 import os
 import re
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+from functools import cache
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, TypeVar, Union, get_args, get_origin
 
 import attrs
 
@@ -22,7 +24,7 @@ from snapd.wire.snapshot import DiffResult
 from snapd.wire.words import system_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from snapd.core.answers import FormerHistory
     from snapd.core.compare.file_diff import FileDelta
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
         ChangedBy,
         Decision,
         Details,
-        Dispute,
         FileOutcome,
         ObjectId,
         OnConflict,
@@ -41,7 +42,10 @@ if TYPE_CHECKING:
 
     from .binding import Context
 
+    Conversion = Callable[[Any, bytes], Any]
+
 Result = TypeVar("Result", bound=wire.Outcome)
+Wire = TypeVar("Wire", bound=attrs.AttrsInstance)
 
 _DIGEST_BYTES = 16
 _HASH = 40
@@ -193,6 +197,50 @@ def exact_name(root: bytes, found: RelPath) -> str:
     return shown(found) if is_utf8(found) else to_uri(os.path.join(root, found))
 
 
+def to_wire(kind: type[Wire], source: object, root: bytes = b"", /, **given: Any) -> Wire:
+    """Builds a wire object from an object of the core.
+
+    Each field that is not `given` comes from the attribute of the same name, converted by the type of the field: a hash
+    from a tree, a string from the bytes of a name, a list from a tuple, a wire object from one of the core. `file` and
+    `uri` come from `path`.
+    """
+    has_path, conversions = _conversions(kind, *given)
+    for field, convert in conversions:
+        value = getattr(source, field)
+        given[field] = value if value is None or convert is None else convert(value, root)
+    if has_path:
+        given |= name(root, source.path)  # type: ignore[attr-defined]
+    return kind(**given)
+
+
+@cache
+def _conversions(kind: Hashable, *given: str) -> tuple[bool, tuple[tuple[str, Conversion | None], ...]]:
+    """Returns whether `path` names the file, and how to convert each other field that is not given."""
+    left = {field.name: field.type for field in wire.fields_of(kind) if field.name not in given}
+    has_path = left.pop("uri", None) is not None and left.pop("file", None) is not None
+    return has_path, tuple((field, _conversion(type_)) for field, type_ in left.items())
+
+
+def _conversion(type_: Any) -> Conversion | None:
+    """Returns how to make a value of a wire type, other than None, from one of the core; None if they are the same."""
+    base, *marks = get_args(type_) if get_origin(type_) is Annotated else (type_,)
+    if get_origin(base) in (Union, UnionType):
+        kinds = [each for each in get_args(base) if each is not NoneType]
+        return _conversion(kinds[0]) if len(kinds) == 1 else None
+    if any(isinstance(mark, wire.Hexadecimal) for mark in marks):
+        return lambda value, _: value.hex()
+    if base == Literal[True]:
+        return lambda value, _: value or None
+    if base is str:
+        return lambda value, _: shown(value) if isinstance(value, bytes) else value
+    if attrs.has(base):
+        return lambda value, root: to_wire(base, value, root)
+    if get_origin(base) is list:
+        (item,) = map(_conversion, get_args(base))
+        return lambda values, root: list(values) if item is None else [item(value, root) for value in values]
+    return None
+
+
 def mode(bits: int | None) -> str | None:
     """Returns a mode as an octal string."""
     return None if bits is None else f"{bits:o}"
@@ -239,26 +287,18 @@ def options(context: Context, params: Any, default: OnConflict = "merge") -> Ope
 
 def skipped(root: bytes, skips: Iterable[Skip]) -> list[wire.Skipped]:
     """Converts the files that a snapshot could not capture."""
-    return [wire.Skipped(**name(root, skip.path), reason=skip.reason.value) for skip in skips]
+    return [to_wire(wire.Skipped, skip, root, reason=skip.reason.value) for skip in skips]
 
 
 def former_histories(found: Iterable[FormerHistory]) -> list[wire.FormerHistory] | None:
     """Converts the histories that a folder may take."""
-    return [wire.FormerHistory(folder=each.folder, store=each.store, reason=each.why) for each in found] or None
+    return [to_wire(wire.FormerHistory, each, reason=each.why) for each in found] or None
 
 
 def file_outcomes(root: bytes, outcomes: Iterable[FileOutcome]) -> list[wire.FileOutcome]:
     """Converts the outcomes of files."""
     return [
-        wire.FileOutcome(
-            **name(root, outcome.path),
-            outcome=outcome.outcome,
-            reason=outcome.reason,
-            renamed_from=None if outcome.renamed_from is None else shown(outcome.renamed_from),
-            branch=None if outcome.branch is None else shown(outcome.branch),
-            message=system_error(outcome.reason or ""),
-        )
-        for outcome in outcomes
+        to_wire(wire.FileOutcome, outcome, root, message=system_error(outcome.reason or "")) for outcome in outcomes
     ]
 
 
@@ -269,40 +309,24 @@ def outcome(root: bytes, result: Outcome) -> wire.Outcome:
 
 def outcome_of(kind: type[Result], root: bytes, result: Outcome, **more: Any) -> Result:
     """Converts the outcome of an operation whose answer has more fields."""
-    return kind(
-        applied=result.applied,
-        before=result.before.hex(),
-        after=result.after.hex(),
-        files=file_outcomes(root, result.files),
-        details=details(root, result.details),
-        plan=result.plan,
-        **more,
-    )
+    files = file_outcomes(root, result.files)
+    return to_wire(kind, result, root, files=files, details=details(root, result.details), **more)
 
 
 def details(root: bytes, found: Details | None) -> wire.Details | None:
     """Converts what an operation changes; None for None."""
     if found is None:
         return None
-    return wire.Details(
-        additions=found.additions,
-        deletions=found.deletions,
-        diff=found.diff,
-        contested=[
-            wire.Contested(
-                **name(root, file.path),
-                name=file.name,
-                reason=file.reason,
-                by=[_changed_by(each) for each in file.by],
-                dispute=None if file.dispute is None else _dispute(file.dispute),
-            )
-            for file in found.contested
-        ],
-    )
+    contested = [
+        to_wire(wire.Contested, file, root, by=[_changed_by(each) for each in file.by]) for file in found.contested
+    ]
+    return to_wire(wire.Details, found, contested=contested)
 
 
 def _changed_by(found: ChangedBy) -> wire.ChangedBy:
-    return wire.ChangedBy(
+    return to_wire(
+        wire.ChangedBy,
+        found,
         author="operation"
         if found.kind is not None
         else "step"
@@ -311,34 +335,13 @@ def _changed_by(found: ChangedBy) -> wire.ChangedBy:
         if found.is_unknown
         else "user",
         at=None if found.milliseconds is None else moment(found.milliseconds),
-        step_id=found.step_id,
-        session_id=found.session_id,
-        agent=found.agent,
-        kind=found.kind,
         elsewhere=None if found.cause else True,
     )
 
 
-def _dispute(found: Dispute) -> wire.Dispute:
-    return wire.Dispute(line=found.line, now=list(found.now), left=list(found.left), wanted=list(found.wanted))
-
-
 def file_diff(root: bytes, delta: FileDelta) -> wire.FileDiff:
     """Converts a changed file with its contents."""
-    return wire.FileDiff(
-        **name(root, delta.path),
-        status=delta.status,
-        before=delta.before,
-        after=delta.after,
-        additions=delta.additions,
-        deletions=delta.deletions,
-        binary=delta.binary,
-        too_large=True if delta.too_large else None,
-        encoding=delta.encoding,
-        renamed_from=None if delta.renamed_from is None else shown(delta.renamed_from),
-        old_mode=mode(delta.old_mode),
-        new_mode=mode(delta.new_mode),
-    )
+    return to_wire(wire.FileDiff, delta, root, old_mode=mode(delta.old_mode), new_mode=mode(delta.new_mode))
 
 
 def diff(parts: Sequence[bytes], *, exact: bool) -> DiffResult:
@@ -353,13 +356,7 @@ def diff(parts: Sequence[bytes], *, exact: bool) -> DiffResult:
 
 def file_change(root: bytes, delta: FileDelta) -> wire.FileChange:
     """Converts a changed file without its contents."""
-    return wire.FileChange(
-        **name(root, delta.path),
-        status=delta.status,
-        additions=delta.additions,
-        deletions=delta.deletions,
-        binary=delta.binary,
-    )
+    return to_wire(wire.FileChange, delta, root, renamed_from=None, shared=None, shared_with=None)
 
 
 class PagedRequest:

@@ -51,16 +51,13 @@ def list_snapshots(context: Context, params: wire.ListParams) -> wire.ListResult
 
 def _taken(view: TakenView) -> wire.TakenSnapshot:
     taken = view.taken
-    return wire.TakenSnapshot(
+    return convert.to_wire(
+        wire.TakenSnapshot,
+        taken,
         hash=taken.tree.hex(),
         at=convert.moment(taken.milliseconds // 1000 * 1000),
-        kind=taken.kind,
         operation=view.operation,
         files=view.changed,
-        session_id=taken.session_id,
-        step_id=taken.step_id,
-        message_id=taken.message_id,
-        operation_id=taken.operation_id,
         agent=view.agent,
     )
 

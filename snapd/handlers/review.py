@@ -12,7 +12,6 @@ import attrs
 from snapd.core.actions.review.blame import BlameReport, DatedText
 from snapd.core.review.choice import Choice
 from snapd.model.errors import InvalidParams
-from snapd.model.paths import shown
 from snapd.wire import methods
 from snapd.wire import review as wire
 from snapd.wire.values import Outcome
@@ -51,25 +50,21 @@ def file(context: Context, params: wire.ReviewFileParams) -> wire.ReviewFileResu
     found = context.workspace.review.file(path, context.call)
     summary = found.file.summary
     before, after, encoding = found.decoded()
-    return wire.ReviewFileResult(
-        **convert.name(context.workspace.root, summary.path),
-        status=summary.status,
+    return convert.to_wire(
+        wire.ReviewFileResult,
+        summary,
+        context.workspace.root,
         before=before,
         after=after,
-        additions=summary.additions,
-        deletions=summary.deletions,
-        binary=summary.binary,
         too_large=True if found.too_large else None,
         encoding=encoding,
-        renamed_from=None if summary.renamed_from is None else shown(summary.renamed_from),
         old_mode=convert.mode(found.old_mode),
         new_mode=convert.mode(found.new_mode),
         id=found.file.id,
         hunks=[
-            wire.PendingHunk(
-                index=each.hunk.index,
-                header=each.hunk.header,
-                lines=list(each.hunk.lines),
+            convert.to_wire(
+                wire.PendingHunk,
+                each.hunk,
                 **_place("old", each.hunk.old),
                 **_place("new", each.hunk.new),
                 owners=_owners(context, each.owners),
@@ -113,7 +108,7 @@ def blame(context: Context, params: wire.BlameParams) -> wire.BlameResult:
     agents = {
         name: context.workspace.sessions.known(name).agent for name in {step.session_id for step in steps.values()}
     }
-    problems = [wire.NoteProblem(commit=each.commit, reason=each.reason) for each in blamed.problems]
+    problems = [convert.to_wire(wire.NoteProblem, each) for each in blamed.problems]
     return wire.BlameResult(lines=[_blamed(each, steps, agents) for each in found], note_problems=problems or None)
 
 
@@ -193,13 +188,8 @@ def _of_step(context: Context, step_id: StepId) -> Callable[[StepId], bool]:
 
 
 def _listed(context: Context, page: PendingPage, cursor: str | None) -> wire.ReviewListResult:
-    return wire.ReviewListResult(
-        files=[_pending(context, each) for each in page.files],
-        pending_files=page.count,
-        additions=page.additions,
-        deletions=page.deletions,
-        next_cursor=cursor,
-    )
+    files = [_pending(context, each) for each in page.files]
+    return convert.to_wire(wire.ReviewListResult, page, files=files, pending_files=page.count, next_cursor=cursor)
 
 
 _converted: WeakKeyDictionary[PendingFile, wire.PendingFile] = WeakKeyDictionary()
@@ -237,9 +227,9 @@ def _place(side: str, lines: tuple[int, int]) -> dict[str, int]:
 def _blamed(found: BlamedLines, steps: Mapping[StepId, Step], agents: Mapping[str, str | None]) -> wire.BlamedLines:
     writer = found.writer
     step = steps[writer.steps[0]] if writer.steps else None
-    return wire.BlamedLines(
-        start=found.start,
-        count=found.count,
+    return convert.to_wire(
+        wire.BlamedLines,
+        found,
         author=writer.kind,
         session_id=None if step is None else step.session_id,
         step_id=None if step is None else step.step_id,
@@ -253,16 +243,9 @@ def _blamed(found: BlamedLines, steps: Mapping[StepId, Step], agents: Mapping[st
 
 def _commit(commit: GitCommit) -> wire.GitCommit:
     at = convert.moment(commit.seconds * 1000)
-    return wire.GitCommit(id=commit.id, author=commit.author, email=commit.email or None, at=at, summary=commit.summary)
+    return convert.to_wire(wire.GitCommit, commit, email=commit.email or None, at=at)
 
 
 def _noted(found: NotedCommit) -> wire.NotedCommit:
-    by = found.by
-    return wire.NotedCommit(
-        commit=found.commit,
-        at=convert.moment(found.seconds * 1000),
-        agent=by.agent,
-        session_id=by.session_id,
-        model=by.model,
-        person=by.person,
-    )
+    at = convert.moment(found.seconds * 1000)
+    return convert.to_wire(wire.NotedCommit, found.by, commit=found.commit, at=at)

@@ -141,23 +141,16 @@ def activity(context: Context, params: message_wire.ActivityParams) -> message_w
 
 
 def _activity(found: SessionActivity) -> message_wire.SessionActivity:
-    return message_wire.SessionActivity(
+    return convert.to_wire(
+        message_wire.SessionActivity,
+        found,
         session=history.session(found.session),
         messages=[history.message(view) for view in found.messages],
-        steps=found.steps,
-        files=found.files,
-        pending_files=found.pending_files,
         problems=[_problem(each) for each in found.problems],
     )
 
 
 def _problem(found: StepProblem) -> message_wire.StepProblem:
     step = found.step.step
-    return message_wire.StepProblem(
-        step_id=step.step_id,
-        message_id=step.begun.message_id,
-        tool=step.begun.tool,
-        description=step.begun.description,
-        at=convert.moment(step.started),
-        kind=found.kind,
-    )
+    at = convert.moment(step.started)
+    return convert.to_wire(message_wire.StepProblem, step.begun, at=at, kind=found.kind)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from snapd.model.errors import InvalidParams
 from snapd.sharing.handover import HandoverOptions
 from snapd.sharing.push import PruneOptions, PushOptions, Signing
@@ -17,7 +15,6 @@ from . import convert, history
 from .binding import handles
 
 if TYPE_CHECKING:
-    from snapd.sharing.push import PushOutcome
     from snapd.sharing.remote_sessions import Carrier
 
     from .binding import Context
@@ -33,13 +30,7 @@ def push(context: Context, params: wire.SessionPushParams) -> wire.SessionPushRe
     _check_sessions(params)
     options = PushOptions(**_staying(context, params), dry_run=params.dry_run, signing=_signing(params))
     pushed = context.workspace.pushing.push(params.remote, params.session_ids, options, context.call)
-    return wire.SessionPushResult(
-        applied=pushed.applied,
-        remote=pushed.remote,
-        sessions=list(pushed.sessions),
-        bytes_=pushed.size,
-        **_leaving(context, pushed),
-    )
+    return convert.to_wire(wire.SessionPushResult, pushed, context.workspace.root, bytes_=pushed.size, pruned=None)
 
 
 def _staying(
@@ -66,18 +57,6 @@ def _check_sessions(params: wire.SessionPushParams | wire.SessionExportParams) -
         raise InvalidParams(
             "sessionIds, all: give one of them", hint="name the sessions, or ask for `all`", field="sessionIds"
         )
-
-
-def _leaving(context: Context, found: PushOutcome) -> dict[str, Any]:
-    """Converts the files and texts that leave the machine."""
-    root = context.workspace.root
-    return {
-        "new_files": [
-            wire.NewFile(**convert.name(root, file.path), size=file.size, reason=file.reason)
-            for file in found.new_files
-        ],
-        "secret_texts": [wire.SecretText(**attrs.asdict(text)) for text in found.secret_texts],
-    }
 
 
 def _push_options(params: wire.SessionPushParams) -> dict[str, bool]:
@@ -124,13 +103,7 @@ def _prune(context: Context, params: wire.SessionPushParams) -> wire.SessionPush
         new_files=[],
         secret_texts=[],
         pruned=[
-            wire.PrunedSession(
-                reference=session.reference,
-                session_id=session.session_id,
-                host=session.host,
-                last_at=convert.moment(session.newest),
-            )
-            for session in pruned
+            convert.to_wire(wire.PrunedSession, session, last_at=convert.moment(session.newest)) for session in pruned
         ],
     )
 
@@ -149,12 +122,7 @@ def export(context: Context, params: wire.SessionExportParams) -> wire.SessionEx
     options = PushOptions(**_staying(context, params), dry_run=params.dry_run, signing=_signing(params))
     file = os.fsdecode(convert.absolute(params.file, "file"))
     written = context.workspace.pushing.export(file, params.session_ids, options, context.call)
-    return wire.SessionExportResult(
-        applied=written.applied,
-        sessions=list(written.sessions),
-        bytes_=written.size,
-        **_leaving(context, written),
-    )
+    return convert.to_wire(wire.SessionExportResult, written, context.workspace.root, bytes_=written.size)
 
 
 @handles(methods.SESSION_IMPORT)
@@ -193,14 +161,7 @@ def handover(context: Context, params: wire.SessionHandoverParams) -> wire.Sessi
         signing=_signing(params),
     )
     made = context.workspace.handover.hand_over(_carrier(context, params.remote, params.file), options, context.call)
-    return wire.SessionHandoverResult(
-        applied=made.applied,
-        name=made.name,
-        remote=made.remote,
-        sessions=list(made.sessions),
-        bytes_=made.size,
-        **_leaving(context, made),
-    )
+    return convert.to_wire(wire.SessionHandoverResult, made, context.workspace.root, bytes_=made.size)
 
 
 @handles(methods.SESSION_TAKEOVER)

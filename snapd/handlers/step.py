@@ -130,7 +130,7 @@ def hunks(context: Context, params: wire.StepHunksParams) -> wire.StepHunksResul
     path = convert.path(context, params.file, "file", _changed(context, params.step_id))
     found, is_mixed = context.workspace.undo_steps.hunks(params.step_id, path, context.call)
     return wire.StepHunksResult(
-        hunks=[wire.Hunk(index=hunk.index, header=hunk.header, lines=list(hunk.lines)) for hunk in found],
+        hunks=[convert.to_wire(wire.Hunk, hunk) for hunk in found],
         mixed=is_mixed or None,
     )
 

@@ -215,7 +215,7 @@ def _command(options: argparse.Namespace) -> list[str]:
     words: list[str] = options.words
     if not words:
         raise InvalidParams("expected a command after --", hint=_FOR_EXAMPLE, field="COMMAND")
-    # one with a relative path is looked for in each snapshot
+    # a relative path is looked up in each snapshot
     if (os.path.isabs(words[0]) or not os.path.dirname(words[0])) and shutil.which(words[0]) is None:
         raise InvalidParams(
             f"{printable(words[0])}: command not found",
@@ -281,12 +281,9 @@ def _prompts(found: Backend, steps: list[dict[str, Any]]) -> list[str]:
 
 
 class Exports:
-    """The exports into one folder.
+    """The exports into the folder `scratch`; with `reuse`, keeps what commands made in it, except files of a snapshot.
 
-    Args:
-        root: the workspace, absolute and canonical.
-        scratch: the folder.
-        reuse: whether to keep what commands made in it, except files that a snapshot has.
+    `root` is the workspace, absolute and canonical.
     """
 
     def __init__(self, found: Backend, root: bytes, scratch: Scratch, *, reuse: bool) -> None:
@@ -312,7 +309,7 @@ class Exports:
         return self._scratch.path
 
     def _relative(self, name: str) -> bytes:
-        """Returns the path of a file in a patch, which is absolute, or a URI where it is not UTF-8."""
+        """Returns the path of a file in a patch, which is absolute, or a URI if it is not UTF-8."""
         path = from_uri(name, "files") if name.startswith("file:/") else os.fsencode(name)
         return path[len(self._root.rstrip(b"/")) + 1 :]
 

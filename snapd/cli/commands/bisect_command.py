@@ -23,7 +23,7 @@ _BY_SIGNAL = 128
 
 
 class TrialCommand:
-    """A command that runs several times. It has no terminal and no input, so that each run has the same conditions.
+    """A command that runs several times, without terminal and input, so that each run has the same conditions.
 
     As a context manager, it turns Ctrl-C, SIGTERM and SIGHUP into one `KeyboardInterrupt`, raised only when the command
     has ended and in `interruptible` blocks, so that everything is cleaned up. After that, the process ends by SIGTERM
@@ -39,7 +39,7 @@ class TrialCommand:
 
     def __enter__(self) -> TrialCommand:
         for number in _STOPPING:
-            # what is ignored stays so: nohup
+            # an ignored signal stays ignored, as with nohup
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self._before[number] = signal.signal(number, self._on_signal)
         return self
@@ -48,7 +48,7 @@ class TrialCommand:
         for number, handler in self._before.items():
             signal.signal(number, handler)
         if self._came in (signal.SIGTERM, signal.SIGHUP):
-            # whoever sent it learns that it was this which ended the process
+            # end by the same signal, so that the sender can see that
             signal.signal(self._came, signal.SIG_DFL)
             os.kill(os.getpid(), self._came)
         self._check()
@@ -66,8 +66,8 @@ class TrialCommand:
     def run(self, directory: bytes) -> int:
         """Runs the command to its end, and ends what it leaves running in its process group.
 
-        Returns its exit code, or 128 plus the number of the signal that ended it; 127 if there is no such program, and
-        126 if it cannot be run.
+        Returns its exit code, 128 plus the number of the signal that ended it, 127 if there is no such program, or 126
+        if it cannot be run.
         """
         try:
             self._process = self._start(directory)
@@ -91,7 +91,7 @@ class TrialCommand:
             raise KeyboardInterrupt
 
     def _start(self, directory: bytes) -> subprocess.Popen[bytes]:
-        # standard output has the answer alone. Where nobody reads the other one, the command must not fail for that
+        # standard output is for the result; if standard error has no reader, the command must not fail
         output = 2 if can_be_asked() else subprocess.DEVNULL
         return subprocess.Popen(
             self._words,
@@ -112,17 +112,17 @@ class TrialCommand:
             process.wait()
 
     def _send(self, number: int) -> None:
-        """Sends a signal to the command and to everything that it started and that did not leave its group."""
+        """Sends a signal to the command and to everything it started that is still in its process group."""
         if self._process is not None:
             try:
                 os.killpg(self._process.pid, number)
             except (ProcessLookupError, PermissionError):
-                # nobody of it is left; macOS says the latter where only what has ended is
+                # the group is empty; macOS raises the latter if only ended processes are left
                 return
 
     def _on_signal(self, number: int, _: FrameType | None) -> None:
         if self._came is not None:
-            # no more patience
+            # do not wait any longer
             self._send(signal.SIGKILL)
             return
         self._came = number

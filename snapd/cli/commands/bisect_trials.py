@@ -35,29 +35,20 @@ class Trial(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The result of a search.
+    """The result of a search."""
 
-    Attributes:
-        outcome: `found`, or why it was not: snapshots between several changes were skipped; the command is bad before
-            the first change, or good after the last; one of these two was skipped; the command asked to stop.
-        suspects: the changes of which one broke it; empty unless the outcome is `found` or `unclear`.
-        exit_code: of the command where it is first bad, or where the outcome shows.
-    """
-
+    # `found`, or why it was not: snapshots between several changes were skipped; the command is bad before the first
+    # change, or good after the last; one of these two was skipped; the command asked to stop
     outcome: Outcome
-    suspects: tuple[Change, ...]
-    exit_code: int
+    suspects: tuple[Change, ...]  # the changes of which one broke it; empty unless the outcome is `found` or `unclear`
+    exit_code: int  # of the command where it is first bad, or where the outcome shows
 
 
 def find(changes: Sequence[Change], run: Callable[[int, str, int], Trial]) -> Found:
-    """Finds the change that broke a command.
+    """Finds the change that broke a command, after checking that one end is good and the other bad.
 
-    Both ends are tried first: the search needs a good and a bad one.
-
-    Args:
-        changes: at least one, each beginning where the one before it ends.
-        run: runs the command on a snapshot. Takes its index in the sequence, its hash, and how many more runs follow at
-            most if none is skipped. Called once for each snapshot, even if it occurs several times.
+    `changes` has at least one, each beginning where the one before it ends. `run` takes a snapshot's index in the
+    sequence, its hash, and how many more runs follow at most if none is skipped. It is called once for each snapshot.
     """
     trees = [changes[0].before, *(change.after for change in changes)]
     known: dict[str, Trial] = {}
@@ -93,8 +84,8 @@ def _ends(last: int) -> tuple[tuple[int, Verdict, Outcome], ...]:
 class Search:
     """Searches for the change after which something is bad, in a sequence of states from a good one to a bad one.
 
-    If a bad state can become good again on the way, it finds one of the changes that made one bad. There is at
-    least one change: change N leads from state N to state N + 1.
+    If a bad state can become good again on the way, it finds one of the changes that made one bad. There is at least
+    one change: change N leads from state N to state N + 1.
     """
 
     def __init__(self, changes: int) -> None:
@@ -129,28 +120,17 @@ class Search:
 
 
 class Change(NamedTuple):
-    """The difference between two consecutive snapshots.
-
-    Attributes:
-        before: the hash of the first one.
-        after: the hash of the second one, which differs.
-        name: of the second one, for people.
-        steps: the steps of any session that were open in between, as in answers, without parts of others among them;
-            empty between steps.
-    """
+    """The difference between two consecutive, different snapshots."""
 
     before: str
     after: str
-    name: str
+    name: str  # of the second one, for people
+    # of any session, open in between, without parts of others among them; empty between steps
     steps: tuple[dict[str, Any], ...]
 
 
 class _Edge(NamedTuple):
-    """The beginning or the end of a step.
-
-    Attributes:
-        order: the sort key: the time first; at the same time, a step ends before the next one begins.
-    """
+    """The beginning or the end of a step, in `order`: at the same time, a step ends before the next one begins."""
 
     order: tuple[str, str, int, int]
     step: dict[str, Any]
@@ -161,7 +141,7 @@ class _Edge(NamedTuple):
 
     @property
     def tree(self) -> str | None:
-        """The snapshot that was taken then; None where it is not to be tried.
+        """The snapshot that was taken then; None if it is not to be tried.
 
         What is undone cannot be why something fails now. A step that was undone is still listed where a snapshot taken
         by others has its changes.
@@ -184,8 +164,8 @@ def span(steps: Iterable[dict[str, Any]]) -> tuple[str, str] | None:
 def changes_of(steps: Sequence[dict[str, Any]], others: Iterable[dict[str, Any]] = ()) -> list[Change]:
     """Returns the changes in order of time, each beginning where the one before it ends.
 
-    They range from the first to the last of `steps` that have ended and are not undone; `others` are the steps of other
-    sessions, which may have worked at the same time.
+    They range from the first to the last of `steps` that have ended and are not undone; steps of other sessions may
+    have worked at the same time.
     """
     own = _tried(steps)
     if not own:

@@ -52,15 +52,9 @@ def draw(
     now: datetime,
     begun: Collection[str],
 ) -> str:
-    """Draws entries of `session/history`.
+    """Draws entries of `session/history`, the latest first; `sessions` is `session/list` by id.
 
-    Args:
-        entries: the latest first.
-        sessions: of `session/list`, by id.
-        painter: for colours.
-        width: in columns.
-        now: in the user's time zone.
-        begun: the sessions that began with one of these entries, or with one that is left out.
+    `width` is in columns. `begun` are the sessions that began with one of these entries, or with one that is left out.
     """
     picture = _Picture(sessions, painter, width, now)
     shown = list(entries)
@@ -73,12 +67,8 @@ def draw(
 class _Row:
     """A line of the drawing, before the number of lanes is known.
 
-    Args:
-        time: at its beginning.
-        cells: of the graph.
-        texts: beside it, each with its style.
-        file: the only file of a step named after it: shown after some of the texts, or below if there is little room.
-        ahead: how many texts come before the file.
+    `file` is the only file of a step named after it: shown after the first `ahead` texts, or below if there is little
+    room.
     """
 
     def __init__(
@@ -341,7 +331,7 @@ class _Picture:
 
 
 class _Files:
-    """The files of an entry, before the available width is known; `style` applies to all their text, if not empty."""
+    """The files of an entry, before the available width is known; a non-empty `style` applies to all their text."""
 
     def __init__(self, cells: list[tuple[str, str]], rows: list[dict[str, Any]], style: str) -> None:
         self.cells = cells
@@ -363,7 +353,6 @@ def _said(step: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _tool(step: dict[str, Any]) -> list[tuple[str, str]]:
-    """Returns the tool of a step named after its only file, with its style."""
     tool = one_line(step.get("tool"))
     return [*([(f"{tool}  ", "bold")] if tool else []), *_late(step)]
 

@@ -139,7 +139,7 @@ def restore(options: argparse.Namespace) -> int:
 def _check_known(options: argparse.Namespace, found: Backend, tree: str, path: str) -> None:
     """Ensures that a path exists somewhere: a mistyped name would be reported as unchanged."""
     file = in_folder(options, path)
-    # a name that is no UTF-8 is not mistyped
+    # a name that is not UTF-8 is not mistyped
     if file.startswith("file:") or os.path.lexists(file):
         return
     if ask(found, "snapshot/fileExists", {"hash": tree, "file": file})["exists"]:

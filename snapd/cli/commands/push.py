@@ -39,24 +39,15 @@ _WITHOUT_USE = ("--exclude", "--redact", "--no-prompts", "--sign", "--signing-ke
 
 @attrs.frozen
 class PushTexts:
-    """How a command describes what leaves the machine.
+    """How a command describes what leaves the machine."""
 
-    Attributes:
-        method: the request that sends it.
-        verb: what the command does, such as `push`.
-        done: the participle, such as `pushed`.
-        where: returns where it goes, from the answer to the request.
-        readers: returns a sentence about who can read it there, from the same answer.
-        with_folder: whether the folder is sent with the sessions.
-    """
-
-    method: Any
+    method: Any  # the request that sends it
     params: Any
-    verb: str
-    done: str
-    where: Callable[[dict[str, Any]], str]
-    readers: Callable[[dict[str, Any]], str]
-    with_folder: bool = False
+    verb: str  # such as `push`
+    done: str  # such as `pushed`
+    where: Callable[[dict[str, Any]], str]  # returns where it goes, from the answer
+    readers: Callable[[dict[str, Any]], str]  # describes who can read it there
+    with_folder: bool = False  # whether the folder is sent with the sessions
 
 
 def leaving_params(options: argparse.Namespace) -> dict[str, Any]:
@@ -308,7 +299,7 @@ def _pruned_lines(plan: SessionPushResult) -> Iterator[str]:
     yield f"{printable(plan['remote'])} has {counted(len(sessions), 'session')} so old, which would be deleted:"
     listed = at_most(_LISTED)
     for session in sessions[:listed]:
-        # where nobody here knows its name, the end of its reference has to do
+        # if its id is unknown here, show the end of its reference
         name = session.get("sessionId") or session["reference"].rpartition("/")[2]
         yield f"  {session['lastAt'][:10]}  {printable(short(name))}  from {printable(session['host'])}"
     if (more := len(sessions) - listed) > 0:

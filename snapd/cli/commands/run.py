@@ -156,7 +156,7 @@ def _begun(options: argparse.Namespace, folder: str, words: list[str], hooks: On
     """Begins recording by the agent's hooks, or else by bursts of changes."""
     found, client = connected(options.socket, folder, _ANSWER_SECONDS)
     try:
-        # the first snapshot takes as long as it takes: a daemon that has answered so far is alive
+        # no limit for the first snapshot: the daemon has answered, so it is alive
         client.timeout = None
         if hooks is not None:
             hooked = HookSessions(found, hooks.agent.name)
@@ -173,9 +173,9 @@ def _begun(options: argparse.Namespace, folder: str, words: list[str], hooks: On
 
 
 class _Child:
-    """A command that shares the terminal and the process group of this process: what is typed there reaches both.
+    """A command in the terminal and process group of this process; a signal sent to this process alone is passed on.
 
-    Ctrl-C and the like are left to the command; a signal sent to this process alone is passed on.
+    Ctrl-C and the like reach both, and are left to the command.
     """
 
     def __init__(self) -> None:
@@ -188,10 +188,10 @@ class _Child:
         self._signals, self._format_result = os.pipe()
         os.set_blocking(self._format_result, False)
         self._before = signal.set_wakeup_fd(self._format_result, warn_on_full_buffer=False)
-        # without a handler of its own, nothing is written
+        # without a handler, no byte is written
         self._handlers[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, lambda *_: None)
         for number in _FORWARDED:
-            # what is ignored stays so, for the command too: nohup
+            # an ignored signal stays ignored, also for the command, as with nohup
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self._handlers[number] = signal.signal(number, self._pass_on)
         return self
@@ -227,7 +227,7 @@ class _Child:
 
     def _pass_on(self, number: int, _: FrameType | None) -> None:
         if number in _FROM_TERMINAL and _in_foreground():
-            # the terminal has sent it to the command too
+            # the terminal has sent it to the command, too
             return
         if self._process is None:
             self._waiting.append(number)
@@ -248,10 +248,7 @@ def _in_foreground() -> bool:
 
 
 def print_bursts(options: argparse.Namespace, recorder: Recorder, agent: Agent | None) -> None:
-    """Ends the session of bursts, and prints what was recorded.
-
-    `agent` is one whose hooks would have recorded more, if there is one.
-    """
+    """Ends the session of bursts, and prints it; `agent` is one whose hooks would have recorded more, if any."""
     try:
         every = recorder.finish()
         shared = _shared_files(recorder.backend, every)

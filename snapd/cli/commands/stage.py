@@ -174,7 +174,7 @@ def _chosen(
     chosen: set[bytes] = set()
     for name in options.files:
         full = os.path.abspath(os.path.join(options.directory, name))
-        # the folder may have been reached by a symlink; what is named may be one
+        # resolve symlinks above the named file, but not the file itself
         path = loader.below_top(os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full)))
         below = {each for each in rows if is_among(each, (path,))}
         if not below:
@@ -228,26 +228,16 @@ def _otherwise(found: Backend, session_ids: Iterable[str], owners: Iterable[Owne
 
 @attrs.frozen
 class StageResult:
-    """What was staged, or would be.
-
-    Attributes:
-        contents: the bytes of the files.
-        folder: names are relative to it.
-        top: the root of the work tree, to which the paths of the plan are relative.
-        message: for the commit.
-        open_steps: the steps of the sessions that are still open; their changes are not staged.
-        applied: False for a dry run.
-        how_back: the git command that removes a file from the index.
-    """
+    """What was staged, or would be."""
 
     plan: Plan
-    contents: Contents
-    folder: bytes
-    top: bytes
-    message: str
-    open_steps: list[str]
-    applied: bool
-    how_back: str
+    contents: Contents  # the bytes of the files
+    folder: bytes  # names are relative to it
+    top: bytes  # the root of the work tree, to which the paths of the plan are relative
+    message: str  # for the commit
+    open_steps: list[str]  # the steps of the sessions that are still open; their changes are not staged
+    applied: bool  # False for a dry run
+    how_back: str  # the git command that removes a file from the index
 
     def as_json(self) -> dict[str, Any]:
         """Returns the output for programs."""

@@ -99,7 +99,7 @@ def _session(options: argparse.Namespace, found: Backend) -> str | None:
 
 
 def _check_one(options: argparse.Namespace, *names: str) -> None:
-    """Ensures that at most one of these options is given; raises `InvalidParams`."""
+    """Raises `InvalidParams` if more than one of these options is given."""
     given = [name for name in names if getattr(options, name) not in (None, False)]
     if len(given) > 1:
         said = {name: "a step" if name == "step" else f"--{name}" for name in given}
@@ -148,7 +148,7 @@ def revert_hunk(options: argparse.Namespace) -> int:
             chosen = choose(options, printable(options.file), hunks, "revert", hint).hunks
             if chosen and not options.yes:
                 agreed = _plan(found, {**every, "hunks": chosen})
-                # what is chosen can be as it was shown only if the whole still is
+                # the chosen hunks are as shown only if the whole plan still is
                 agreed = agreed if _plan(found, every) == shown else shown
         if not chosen:
             return declined(options)

@@ -78,10 +78,7 @@ class DemoProject:
         self._now += minutes * _MINUTE
 
     def run(self, *words: str, sizes: bool = True) -> str:
-        """Returns what a command prints to both streams.
-
-        `sizes` is False for sizes of a store, which depend on libraries and the file system.
-        """
+        """Returns what a command prints to both streams; without `sizes`, hides those that depend on the machine."""
         from snapd.cli.main import main
 
         with open(os.path.join(self._scratch, "said"), "w+b") as said, _streams_to(said.fileno()):
@@ -102,12 +99,12 @@ class DemoProject:
         kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
         os.environ.clear()
         home = os.path.join(self._scratch, "home")
-        # its runtime directory is where a socket's path is short
+        # a socket needs a short path
         runtime = os.path.join(self._scratch, "run")
         os.environ.update(kept, HOME=home, SNAPD_RUNTIME_DIR=runtime, COLUMNS=_WIDTH, TZ="UTC", NO_COLOR="1")
         time.tzset()
         os.chdir(self.folder)
-        # nothing else makes a store's names and times the same each time
+        # only this makes the store's ids and times the same each time
         from snapd.cli.terminal import times
 
         replaced: list[tuple[Any, str, Any]] = [

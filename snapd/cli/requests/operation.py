@@ -51,17 +51,10 @@ def operate(
     sure: bool,
     agreed: str | None = None,
 ) -> int:
-    """Shows what would be done, asks, and does it.
+    """Shows what would be done, asks unless `sure`, and does it.
 
-    Reads `dry_run`, `expect`, `on_conflict`, `all_files`, `json` and `color` of the options.
-
-    Args:
-        options: of the command.
-        found: the backend.
-        method: of the request.
-        params: of the request, without `dryRun`, `onConflict` and `details`.
-        sure: do not ask for confirmation.
-        agreed: the plan that the user agreed to by a choice: asks only if the plan is different by now.
+    `params` are those of the request without `dryRun`, `onConflict` and `details`. With `agreed`, a plan that the user
+    agreed to by a choice, asks only if the plan is different by now.
     """
     # an explicit "overwrite" also overwrites files with unsaved text, which the default does not
     params = {**params, "onConflict": options.on_conflict, "details": "counts"}
@@ -109,7 +102,6 @@ def undecided(plan: dict[str, Any], decisions: dict[str, str]) -> list[dict[str,
 def _questions(
     options: argparse.Namespace, plan: dict[str, Any], rows: Iterable[dict[str, Any]]
 ) -> list[tuple[str, list[str]]]:
-    """Returns the name of each file in conflict, and the lines with the reason."""
     painter = Painter(options, sys.stderr)
 
     def why(row: dict[str, Any]) -> list[str]:
@@ -242,12 +234,12 @@ def undo_command_of(method: str, params: dict[str, Any], result: dict[str, Any])
         return f"'snapd restore {short(result['before'])}' brings back the files as they were"
     if method != "session/undo":
         return _UNDONE_BY.get(method) if result["before"] != result["after"] else None
-    # what was partly undone before may be so still
+    # what was partly undone before may still be
     now = ("undone",) if result["before"] == result["after"] else ("undone", "partly")
     units = [unit for unit in [*result["steps"], *result.get("operations", [])] if unit["state"] in now]
     if not units:
         return None
-    # a step that is named is done again together with its parts
+    # a named step is redone together with its parts
     if len(units) == 1 or params.get("stepId") is not None:
         return "'snapd redo' does it again"
     return f"'snapd redo --count {len(units)}' does it again"
@@ -296,6 +288,6 @@ def _commands(options: argparse.Namespace, method: str, result: dict[str, Any]) 
     names = dict.fromkeys(row["name"] for row in result.get("details", {}).get("contested", ()))
     steps = {step["stepId"] for step in result["steps"]}
     if not names or not steps.issuperset(names):
-        # an operation has no name to type: it is the last that was done
+        # an operation has no id to type, but it is the latest
         return [shlex.join(["snapd", "undo", *folder])] if names else []
     return [shlex.join(["snapd", "undo", *folder, short(name)]) for name in names]

@@ -60,15 +60,10 @@ def choose_hunks(
     verb: str,
     act: Callable[[dict[str, Any]], object],
 ) -> None:
-    """Lets the user choose among pending hunks, file by file.
+    """Lets the user choose among the pending hunks of files, file by file, and calls `act` for each file.
 
-    Args:
-        options: of the command.
-        found: the backend.
-        files: with pending changes.
-        verb: what is done to a chosen hunk.
-        act: does it. Takes the params of a request for a file with chosen hunks, with the state that the user was shown
-            in `expect`. A file for which it raises `FileChanged` is shown again.
+    `act` takes the params of a request for a file with chosen hunks, and in `expect` the state that the user was shown.
+    A file for which it raises `FileChanged` is shown again.
     """
     waiting = list(files)
     while waiting:
@@ -76,7 +71,7 @@ def choose_hunks(
         file = file_of(row)
         shown = ask(found, "review/file", {"file": file})
         expect = {} if options.yes else {"expect": {file: shown["id"]}}
-        # what has no hunks is one piece
+        # a file without hunks is one piece
         hunks: Sequence[Any] = shown["hunks"] or [{"index": -1, "header": as_a_whole(shown), "lines": []}]
         title = f"{printable(row['file'])}  {authors(found, row['owners'])}"
         answer = choose(options, title, hunks, verb, f"name files without -p, or {verb} all hunks with --yes")

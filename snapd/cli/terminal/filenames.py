@@ -33,15 +33,12 @@ def _as_seen(found: re.Match[str]) -> str:
         return "\033"
     if "\udc80" <= char <= "\udcff":
         return f"\\x{ord(char) - 0xDC00:02x}"
-    # JSON, which has the lower ones escaped already, stays JSON
+    # the lower ones are escaped in JSON already, so this keeps it valid
     return f"\\u{ord(char):04x}" if char >= "\x7f" else char.encode("unicode_escape").decode("ascii")
 
 
 def shell_name(name: str | bytes) -> str:
-    """Returns a name as it is; quoted where a shell would interpret it, or a terminal would not show it.
-
-    Bytes that are not UTF-8 may be surrogates, as in the arguments of a command.
-    """
+    """Returns a name as it is, quoted if needed for a shell or a terminal; surrogates are bytes that are not UTF-8."""
     text = os.fsdecode(name)
     if _PLAIN.fullmatch(text):
         return text
@@ -49,9 +46,10 @@ def shell_name(name: str | bytes) -> str:
 
 
 def file_name(name: str, folder: str) -> str:
-    """Returns the exact name of a file in an answer, where one that is not UTF-8 is a `file:` URI.
+    """Returns the exact name of a file in an answer, with surrogates for bytes that are not UTF-8.
 
-    The result is relative to `folder`, which is absolute and canonical, with surrogates for bytes that are not UTF-8.
+    It is relative to `folder`, which is absolute and canonical. In an answer, a name that is not UTF-8 is a `file:`
+    URI.
     """
     if not name.startswith("file:///"):
         return name

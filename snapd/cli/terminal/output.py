@@ -67,7 +67,7 @@ class Painter:
             return text
         lines = []
         in_hunk = text.startswith("@@ ")
-        # a line ends at a line feed alone: contents may hold everything else that Python takes for an end
+        # not `splitlines`: contents may have other characters that it treats as line ends
         for line in text.split("\n"):
             if line.startswith("diff --git "):
                 in_hunk = False
@@ -79,7 +79,7 @@ class Painter:
 
 
 def agent_style(session: Any) -> str:
-    """The style of the agent of a session; of one without an agent, one by its id."""
+    """Returns the style of the agent of a session; of one without an agent, one by its id."""
     return str(agent_colour(session.get("agent") or session["sessionId"]).terminal)
 
 
@@ -172,10 +172,9 @@ def print_once(line: str) -> None:
 
 
 def print_error(error: Exception, before: str = "", *, as_json: bool = False) -> None:
-    """Prints an error: the message, then on a line of its own what to do next.
+    """Prints an error: the message (after `before`, what it prevented), then on a line of its own what to do next.
 
-    `before` precedes the message: what the error prevented. With `as_json`, prints it to standard output, where
-    programs read the answer otherwise; else to standard error, for people.
+    With `as_json`, prints it to standard output, where programs read the answer otherwise; else to standard error.
     """
     told = errors.readable(error)
     if as_json:
@@ -204,7 +203,7 @@ def _setting_value(name: str, value: Any) -> str:
         return _WORDS[name](value)
     if isinstance(value, bool):
         return "on" if value else "off"
-    # a daemon that is newer than this command may know more settings
+    # a newer daemon may have more settings
     return (", ".join(map(str, value)) or "none") if isinstance(value, list) else str(value)
 
 

@@ -114,10 +114,7 @@ def excerpt(painter: Painter, result: dict[str, Any], file: str) -> list[str]:
 
 
 def format_overwritten(painter: Painter, plan: dict[str, Any], overwritten: Collection[str] = ()) -> list[str]:
-    """Returns a line for each author whose work an undo that overwrites files removes, with the files.
-
-    `overwritten` are the files that it overwrites; empty for all in conflict.
-    """
+    """Returns a line for each author whose work in `overwritten` files (none for all in conflict) an undo removes."""
     files: dict[str, list[str]] = {}
     for row in plan.get("details", {}).get("contested", ()):
         if row.get("reason") == "unsavedInEditor" or (overwritten and row.get("uri", row["file"]) not in overwritten):
@@ -184,7 +181,7 @@ def signature_words(signature: Mapping[str, Any] | None) -> str:
 
 
 def signature_word(signature: dict[str, Any]) -> str:
-    """The same for a list, where there is little room."""
+    """Returns the same for a list, where there is little room."""
     match signature["state"]:
         case "good":
             return f"signed by {printable(signature['signer'])}"

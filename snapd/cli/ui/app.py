@@ -1,4 +1,4 @@
-"""The terminal view itself: brings panes, history and daemon together."""
+"""The terminal view: connects panes, history and daemon."""
 
 from __future__ import annotations
 
@@ -45,24 +45,18 @@ _CONNECTED = "connected"
 _CONNECTING = "the daemon has ended, connecting again ..."
 _NO_DAEMON = "no daemon, trying on; q leaves"
 _SOON = 0.05
-"""Seconds for which changes that come one after the other are collected before they are shown."""
+"""Seconds for which changes in quick succession are collected before they are shown."""
 _SHOWN_EVERY = 0.3
-"""Seconds after which the part of a diff that has come is shown."""
+"""Seconds after which the part of a diff that was received is shown."""
 _AGES = 20.0
-"""Seconds after which the ages are drawn anew."""
+"""Seconds after which the ages are redrawn."""
 
 
 class TerminalView(App[None]):
-    """Shows the sessions of a folder, and takes back what they did, by key.
+    """Shows the sessions of a folder, and undoes what they did, by key.
 
-    Attributes:
-        history: what is loaded.
-        rows: the pane on the left.
-        diff: the pane on the right.
-        review: the screen for what is pending.
-
-    Args:
-        link: to the daemon; closed at the end.
+    `rows` is the pane on the left, `diff` the one on the right, and `review` the screen for pending changes. The link
+    is closed at the end.
     """
 
     TITLE = "snapd"
@@ -108,7 +102,7 @@ class TerminalView(App[None]):
         self._shown: Any = None
 
     def compose(self) -> ComposeResult:
-        """Two panes, and below them what is said and what can be typed."""
+        """Two panes, and below them messages and the input."""
         with Horizontal():
             yield self.rows
             yield Divider(self.rows)
@@ -118,7 +112,7 @@ class TerminalView(App[None]):
         yield Footer()
 
     def on_mount(self) -> None:
-        """Begins to listen and to load."""
+        """Starts to listen and to load."""
         self.install_screen(self.review, "review")
         self.review.say_state(self._state)
         self.rows.focus()
@@ -129,7 +123,7 @@ class TerminalView(App[None]):
         self._load()
 
     def on_unmount(self) -> None:
-        """Ends requests that still wait, so that the program can end."""
+        """Ends waiting requests, so that the program can end."""
         self._link.close()
 
     # -- in other threads
@@ -141,12 +135,9 @@ class TerminalView(App[None]):
         *,
         otherwise: Callable[[SnapdError], None] | None = None,
     ) -> None:
-        """Does work that asks the daemon in a thread, then goes on here with its result; an error is shown.
+        """Does work that calls the daemon in a thread, then calls `then` here with its result.
 
-        Args:
-            work: what to do.
-            then: called with the result.
-            otherwise: called with the error, if there is one.
+        An error is shown, and passed to `otherwise`.
         """
 
         def run() -> None:
@@ -162,7 +153,7 @@ class TerminalView(App[None]):
     def _failed(self, error: SnapdError, otherwise: Callable[[SnapdError], None] | None) -> None:
         if otherwise is not None:
             otherwise(error)
-        # that the daemon has ended is said by the status, and everything is loaded again afterwards
+        # the status shows that the daemon ended; everything is reloaded after reconnecting
         if self._link.is_open:
             self.say(error)
 
@@ -171,14 +162,14 @@ class TerminalView(App[None]):
         text = f"{printable(error.message)}\n{printable(error.hint)}"
         self.notify(text, severity="error", markup=False)
 
-    # -- what the daemon says
+    # -- notifications
 
     def _on_notification(self, method: str, params: dict[str, Any]) -> None:
-        """Called in the thread that listens."""
+        """Handles a notification, in the thread that listens."""
         self.call_later(self._format_result, method, params)
 
     def _format_result(self, method: str, params: dict[str, Any]) -> None:
-        # what is pending may be something else, although it is as much as before
+        # the pending changes may differ although their number is the same
         self.review.reload()
         if method == "review/didChange":
             self._take_count(params["pendingFiles"])
@@ -211,7 +202,7 @@ class TerminalView(App[None]):
     # -- loading
 
     def _load(self) -> None:
-        """Loads all anew, as much as there was."""
+        """Reloads everything, as much as there was."""
         count = max(ON_A_PAGE, len(self.history.entries))
         # a notification that arrives during the load is newer than what was loaded
         told: list[dict[str, Any]] = []
@@ -219,12 +210,12 @@ class TerminalView(App[None]):
 
         def load() -> tuple[Overview, Page]:
             page = fetch(self._link.ask, count)
-            # afterwards: it has the session of every entry then
+            # afterwards, so that it has the session of every entry
             return fetch_overview(self._link.ask), page
 
         def take(loaded: tuple[Overview, Page]) -> None:
             if self._told_meanwhile is not told:
-                # there was a new connection since, and all is loaded once more
+                # there is a new connection since, and everything is reloaded
                 return
             self._told_meanwhile = None
             self.history.begin(*loaded)
@@ -242,7 +233,7 @@ class TerminalView(App[None]):
         self._draw_soon()
 
     def _refresh(self) -> None:
-        """Loads what is new; once more where something happened meanwhile."""
+        """Loads what is new, and again if something happened meanwhile."""
         self._is_stale = True
         if self._is_refreshing or not self.history.is_loaded:
             return
@@ -291,7 +282,7 @@ class TerminalView(App[None]):
         steps = f"{count} open step{'' if count == 1 else 's'}" if count else ""
         words = f"only '{printable(self.rows.words)}'" if self.rows.words else ""
         pending = self._pending_files
-        # first: in a narrow terminal the end is cut
+        # first, because a narrow terminal cuts the end
         review = f"{pending} file{'' if pending == 1 else 's'} to review (v)" if pending else ""
         parts = [review, printable(self._link.folder), self._state, steps, words]
         if not self.rows.count and self.history.is_loaded:
@@ -300,12 +291,12 @@ class TerminalView(App[None]):
         self._show_selected()
 
     def on_rows_moved(self, event: Rows.Moved) -> None:
-        """Shows what the cursor has come to."""
+        """Shows the row that the cursor moved to."""
         if event.rows is self.rows:
             self._show_selected()
 
     def _show_selected(self) -> None:
-        """Shows the diff of the selected row, if another one is shown."""
+        """Shows the diff of the selected row, unless it is shown already."""
         row = self.rows.selected
         if row is None:
             return
@@ -315,16 +306,16 @@ class TerminalView(App[None]):
         if content == self._shown:
             return
         self._shown = content
-        # the same row again: all of it at once, so that nothing moves
+        # the same row again: show everything at once, so that nothing moves
         is_other = row.key != self.diff.key
         if is_other:
-            # what is taken back by key must be that of the selected row
+            # a key must act on the selected row
             self.diff.show(row.key, [])
         load = partial(self._load_lines, row, in_parts=is_other)
         self.run_worker(load, thread=True, exclusive=True, group="diff")
 
     def _content_of(self, row: Row) -> Any:
-        """What the diff of a row depends on."""
+        """Returns what the diff of a row depends on."""
         if row.kind == "session":
             return row.key, row.shows
         step = row.step
@@ -333,7 +324,7 @@ class TerminalView(App[None]):
         return row.key, row.entry and row.entry["files"], len(row.below)
 
     def _load_lines(self, row: Row, *, in_parts: bool) -> None:
-        """Asks for the lines of a row, in a thread, until another row is selected."""
+        """Requests the lines of a row, in a thread, until another row is selected."""
         worker = get_current_worker()
         lines: list[Line] = []
         shown = time.monotonic()
@@ -354,38 +345,34 @@ class TerminalView(App[None]):
         if row.key == self.diff.key:
             self.diff.show(row.key, lines)
 
-    # -- taking back
+    # -- operations
 
     def action_undo(self) -> None:
-        """Undoes what is selected, after a question."""
+        """Undoes what is selected, after confirmation."""
         self.operate(lambda: operations.undo(self.rows.selected))
 
     def action_redo(self) -> None:
-        """Does again what was undone last, after a question."""
+        """Redoes what was undone last, after confirmation."""
         self.operate(lambda: operations.redo(self.rows.selected))
 
     def action_revert_file(self) -> None:
-        """Takes a file of a step back, after a question."""
+        """Undoes a step's changes in a file, after confirmation."""
         self.operate(lambda: operations.revert_file(self.rows.selected, self.diff.file))
 
     def action_choose_hunk(self) -> None:
-        """Chooses the hunk of the cursor."""
+        """Chooses the hunk at the cursor."""
         if not self.diff.choose():
             self.notify("There is no hunk here that can be taken back alone.", markup=False)
 
     def action_revert_hunks(self) -> None:
-        """Takes the chosen hunks back, or the one of the cursor, after a question."""
+        """Undoes the chosen hunks, or the one at the cursor, after confirmation."""
         diff = self.diff
         hunks = sorted(diff.chosen) or ([] if diff.hunk is None else [diff.hunk])
         file = diff.chosen_file if diff.chosen else diff.file
         self.operate(lambda: operations.revert_hunks(self.rows.selected, file, hunks))
 
     def operate(self, choose: Callable[[], Operation]) -> None:
-        """Carries out an operation after a question about its plan.
-
-        Args:
-            choose: gives the operation, or raises `SnapdError`, which is shown.
-        """
+        """Carries out an operation after confirmation of its plan; shows the `SnapdError` that `choose` may raise."""
         try:
             operation = choose()
         except SnapdError as error:
@@ -394,7 +381,7 @@ class TerminalView(App[None]):
         self._plan(operation, {})
 
     def _plan(self, operation: Operation, decisions: dict[str, str]) -> None:
-        """Asks the daemon for the plan, then the user about it."""
+        """Requests the plan from the daemon, then asks the user."""
 
         def work() -> tuple[dict[str, Any], str]:
             plan: dict[str, Any] = self._link.ask(operation.method, operation.plan(decisions))
@@ -403,7 +390,7 @@ class TerminalView(App[None]):
         self.work(work, lambda planned: self._ask(operation, decisions, *planned))
 
     def _contents(self, operation: Operation, decisions: dict[str, str], plan: dict[str, Any]) -> str:
-        """Names what files in conflict have in them now: a plan does so only for files that it changes."""
+        """Identifies the current contents of files in conflict: a plan does so only for files that it changes."""
         conflicts = dict.fromkeys(map(file_of, undecided(plan, decisions)), "overwrite")
         if not conflicts:
             return ""
@@ -424,7 +411,7 @@ class TerminalView(App[None]):
             if not is_same:
                 self._plan(attrs.evolve(operation, note=_CHANGED), decisions)
             elif operations.is_as_decided(new, all_decisions):
-                # they have seen all that it changes
+                # the user has seen all that it changes
                 self._carry_out(operation, all_decisions, new)
             else:
                 self._ask(operation, all_decisions, new, "")
@@ -460,7 +447,7 @@ class TerminalView(App[None]):
         self.screen.query_one(Divider).widen(columns)
 
     def action_review(self) -> None:
-        """Shows what is pending."""
+        """Shows pending changes."""
         self.push_screen("review")
 
     def action_help(self) -> None:
@@ -468,22 +455,22 @@ class TerminalView(App[None]):
         self.push_screen(Help(HISTORY_HELP))
 
     def action_filter(self) -> None:
-        """Lets the user type the words to look for."""
+        """Opens the input of the filter."""
         self._field.display = True
         self._field.focus()
 
     def action_show_all(self) -> None:
-        """Shows all again, whatever was typed."""
+        """Clears the filter."""
         self._field.value = ""
         self._end_filter()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Shows only what has the words in it."""
+        """Shows only rows that contain the words."""
         self.rows.words = event.value.strip()
         self._draw()
 
     def on_input_submitted(self) -> None:
-        """Leaves the words as they are, and goes back to the rows."""
+        """Keeps the filter, and goes back to the rows."""
         self._end_filter()
 
     def _end_filter(self) -> None:

@@ -12,40 +12,35 @@ if TYPE_CHECKING:
 
 
 class Link:
-    """Asks the daemon, and hears its notifications. Any thread may use it.
+    """Sends requests to the daemon, and receives its notifications; thread-safe.
 
-    Args:
-        socket: path of the daemon's socket; None for the user's own.
-        folder: absolute path of the workspace.
-
-    Raises:
-        NoDaemon: the daemon cannot be started or reached.
-        SnapdError: the folder cannot be opened, or a setting is wrong.
+    `socket` is the path of the daemon's socket, None for the user's own; `folder` is absolute. Raises `NoDaemon`, or
+    `SnapdError` if the folder cannot be opened or a setting is wrong.
     """
 
     def __init__(self, socket: str | None, folder: str) -> None:
         self.folder = folder
         self._backend, client = connected(socket, folder, None)
-        # from here on, before anything is asked: nothing falls between an answer and the notifications
+        # subscribe before the first request, so that no notification is missed
         self._format_result = client.subscribe()
 
     @property
     def is_open(self) -> bool:
-        """Whether the daemon can be asked now."""
+        """Whether the daemon can be reached now."""
         return self._backend.is_open
 
     def ask(self, method: Any, params: Any) -> Any:
-        """Returns the result of a request. Raises `SnapdError`: the error that answers it, or that nobody does."""
+        """Returns the result of a request. Raises `SnapdError` if it fails or the daemon does not answer."""
         answer = self._backend.request(method, params)
-        # here, since a label that is drawn asks nobody
+        # now, since drawing a label sends no request
         learn(self._backend, answer)
         return answer
 
     def listen(self, hear: Callable[[str, dict[str, Any]], None]) -> None:
-        """Passes on each notification, by method and params, in this thread, until `close`."""
+        """Calls `hear` with the method and params of each notification, in this thread, until `close`."""
         for notification in self._format_result:
             hear(notification.method, notification.params)
 
     def close(self) -> None:
-        """Ends the connection, and with it requests that still wait."""
+        """Ends the connection and all waiting requests."""
         self._backend.close()

@@ -30,19 +30,11 @@ if TYPE_CHECKING:
 
 
 _NARROWEST = 20
-"""Columns that a pane keeps."""
+"""The minimum columns of a pane."""
 
 
 class HistoryPane(Rows):
-    """Shows the rows of the outline; the cursor and what is in view stay where they are when rows come and go.
-
-    Attributes:
-        words: only what has this text in it is shown.
-
-    Args:
-        name: id of the widget.
-        history: what is loaded.
-    """
+    """Shows the rows of the outline that contain `words`; cursor and scroll position stay when rows come and go."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "turn", "unfold"),
@@ -68,11 +60,11 @@ class HistoryPane(Rows):
 
     @property
     def selected(self) -> Row | None:
-        """The row that the cursor is on."""
+        """The row at the cursor."""
         return self._rows[self.cursor] if self.cursor < len(self._rows) else None
 
     def update_rows(self) -> None:
-        """Shows what the history has now."""
+        """Shows the current history."""
         selected, before, top = self.selected, self.cursor, self.scroll_offset.y
         self._rows = rows_of(self._history, self._turned, self.words)
         places = {row.key: at for at, row in enumerate(self._rows)}
@@ -80,19 +72,19 @@ class HistoryPane(Rows):
             self.cursor = places.get(selected.key, self.cursor)
         self.resize()
         if top and before >= top:
-            # the cursor stays on its line of the screen; who sees the first row sees what comes before it
+            # the cursor stays on its line of the screen; a view at the top stays at the top
             self.scroll_to_line(top + self.cursor - before)
         self.keep_cursor_visible()
 
     def action_turn(self) -> None:
-        """Folds or unfolds the row of the cursor."""
+        """Folds or unfolds the row at the cursor."""
         row = self.selected
         if row is not None and row.is_unfolded is not None:
             self._turned ^= {row.key}
             self.update_rows()
 
     def action_unfold(self, unfolded: bool) -> None:
-        """Unfolds the row of the cursor; or folds it, or goes to the row that it is below."""
+        """Unfolds the row at the cursor; or folds it, or goes to its parent."""
         row = self.selected
         if row is None:
             return
@@ -104,11 +96,7 @@ class HistoryPane(Rows):
 
 
 class Divider(Static):
-    """Stands between two panes, and changes the width of the left one; that stays until the view ends.
-
-    Args:
-        left: the pane before it.
-    """
+    """Separates two panes, and changes the width of the left one."""
 
     DEFAULT_CSS = "Divider { width: 1; height: 1fr; border-left: solid $primary 40%; }"
     KEYS: ClassVar[list[BindingType]] = [
@@ -121,51 +109,36 @@ class Divider(Static):
         self._left = left
 
     def widen(self, columns: int) -> None:
-        """Makes the left pane so much wider."""
+        """Widens the left pane."""
         room = self.screen.size.width
         self._left.styles.width = max(_NARROWEST, min(self._left.size.width + columns, room - _NARROWEST))
 
     def on_mouse_down(self) -> None:
-        """Begins to follow the mouse."""
+        """Starts to follow the mouse."""
         self.capture_mouse()
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Goes to where the mouse is."""
+        """Moves to the mouse."""
         if self.app.mouse_captured is self:
             self.widen(event.screen_x - self.region.x)
 
     def on_mouse_up(self) -> None:
-        """Stays where it is."""
+        """Stops following the mouse."""
         self.release_mouse()
 
 
 @attrs.frozen
 class PendingRow:
-    """A row of what is pending: all of it, a folder or a file.
+    """A row of pending changes: all of them, a folder or a file."""
 
-    Attributes:
-        name: of the file or the folder as they are shown, the latter without its parent; empty for all.
-        depth: how far it is indented, from 0.
-        files: the file, or those below.
-        folder: the whole name of the folder; empty for all, None for a file.
-    """
-
-    name: str
-    depth: int
-    files: tuple[dict[str, Any], ...]
-    folder: str | None = None
+    name: str  # a folder without its parent; empty for all
+    depth: int  # the indentation, from 0
+    files: tuple[dict[str, Any], ...]  # the file, or those below
+    folder: str | None = None  # the whole name of the folder; empty for all, None for a file
 
 
 class PendingPane(Rows):
-    """Shows a row for all that is pending, below it folders and files as a tree; the cursor stays on its file.
-
-    Attributes:
-        pending: what is shown.
-
-    Args:
-        name: id of the widget.
-        history: knows the agents.
-    """
+    """Shows a row for all pending changes, below it folders and files as a tree; the cursor stays on its file."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "turn", "unfold", show=False),
@@ -188,18 +161,18 @@ class PendingPane(Rows):
 
     @property
     def selected(self) -> dict[str, Any] | None:
-        """The file that the cursor is on; None for a folder or all of them."""
+        """The file at the cursor; None for a folder or all of them."""
         row = self._rows[self.cursor]
         return row.files[0] if row.folder is None else None
 
     @property
     def folder(self) -> str:
-        """The folder that the cursor is on; empty for all of them."""
+        """The folder at the cursor; empty for all of them."""
         return self._rows[self.cursor].folder or ""
 
     @property
     def covered(self) -> Pending:
-        """The files that the row of the cursor is about."""
+        """The files of the row at the cursor."""
         return Pending(list(self._rows[self.cursor].files))
 
     def spans(self, at: int) -> list[tuple[str, str]]:
@@ -217,13 +190,13 @@ class PendingPane(Rows):
         return [*name, *agent_spans(self._history, file["owners"])]
 
     def action_turn(self) -> None:
-        """Folds or unfolds the folder of the cursor."""
+        """Folds or unfolds the folder at the cursor."""
         if self.folder:
             self._folded ^= {self.folder}
             self.update_rows(self.pending)
 
     def action_unfold(self, unfolded: bool) -> None:
-        """Unfolds the folder of the cursor; or folds it, or goes to the one that the row is below."""
+        """Unfolds the folder at the cursor; or folds it, or goes to its parent."""
         row = self._rows[self.cursor]
         if row.folder and (row.folder in self._folded) == unfolded:
             self.action_turn()
@@ -232,11 +205,7 @@ class PendingPane(Rows):
             self._move_to(next((at for at in above if self._rows[at].depth < row.depth), 0))
 
     def update_rows(self, pending: Pending) -> None:
-        """Shows what is pending now.
-
-        If the file of the cursor is pending no more, the cursor goes to the next one that still is, so that whoever
-        reviews goes on.
-        """
+        """Shows what is pending now; if the file at the cursor is gone, moves to the next one that still is pending."""
         before, top, was = self._rows, self.scroll_offset.y, self.cursor
         order = [*before[was:], *before[:was][::-1]] if was else []
         self.pending = pending
@@ -247,7 +216,7 @@ class PendingPane(Rows):
             self.cursor = next((at for at, row in enumerate(self._rows) if row.folder is None), 0)
             self._is_loaded = True
         elif was:
-            # of a folder that has gone, the next file
+            # if the folder is gone, the next file
             self.cursor = next((places[_place(row)] for row in order if _place(row) in places), 0)
         self.resize()
         if top and was >= top:
@@ -256,7 +225,7 @@ class PendingPane(Rows):
         self.keep_cursor_visible()
 
     def move_by_file(self, direction: int) -> bool:
-        """Moves the cursor to the next file, or the one before; gives whether there is one."""
+        """Moves the cursor to the next file, or the previous one; returns whether there is one."""
         places = range(self.cursor + direction, self.count if direction > 0 else 0, direction)
         to = next((at for at in places if self._rows[at].folder is None), None)
         if to is None:
@@ -270,7 +239,7 @@ def _place(row: PendingRow) -> tuple[str, str]:
 
 
 def _tree(files: Sequence[dict[str, Any]], parent: str, depth: int, folded: Collection[str]) -> Iterator[PendingRow]:
-    """The rows of sorted files in a folder; folders with nothing but a folder in them are one row."""
+    """Yields the rows of sorted files in a folder; a folder with nothing but a folder in it shares its row."""
     start = len(parent) + 1 if parent else 0
 
     def child(file: dict[str, Any]) -> str:

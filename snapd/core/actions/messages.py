@@ -118,17 +118,13 @@ class _LastNotice:
 
 @attrs.frozen
 class NewsLook:
-    """The state of the work tree when the news of a session was requested.
-
-    `told` is when the agent was last notified, None if never; `events` are those since then, oldest first; `latest` is
-    what changed since the last of them; and `now` is the end of this notification.
-    """
+    """The state of the work tree when the news of a session was requested."""
 
     session_id: SessionId
-    told: _LastNotice | None
-    events: Sequence[Event]
-    latest: Span | None
-    now: _LastNotice
+    told: _LastNotice | None  # when the agent was last notified; None if never
+    events: Sequence[Event]  # those since then, oldest first
+    latest: Span | None  # what changed since the last of them
+    now: _LastNotice  # the end of this notification
 
 
 @attrs.frozen

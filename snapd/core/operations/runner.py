@@ -55,15 +55,13 @@ class OperationOptions:
 
 @attrs.frozen
 class StartState:
-    """What an operation starts from: the work tree as `seen`, and `before` it with the ignored files captured for it.
+    """What an operation starts from."""
 
-    Those are not changes of anyone. Files in `unsaved` have unsaved text in an editor and are not touched.
-    """
-
+    # the work tree without the ignored files that are captured for the operation, which are nobody's changes
     seen: Snapshot
-    before: Snapshot
+    before: Snapshot  # the work tree with these files
     options: OperationOptions
-    unsaved: frozenset[RelPath]
+    unsaved: frozenset[RelPath]  # files with unsaved text in an editor, which are not touched
 
 
 @attrs.frozen(kw_only=True)
