@@ -72,7 +72,7 @@ def _named(wanted: CursorContext, metavar: str) -> Iterable[Candidate]:
         return [*known.steps(wanted.word), ("last ", "the last step")]
     if metavar in ("SNAPSHOT", "TO"):
         return known.snapshots(wanted.word)
-    if metavar == "FILE@SNAPSHOT | STEP":
+    if metavar == "FILE@SNAPSHOT | STEP | PROMPT":
         return _shown(wanted.word, known)
     return []
 
@@ -107,6 +107,7 @@ def _shown(word: str, known: DaemonCandidates) -> Iterator[Candidate]:
     named = split_file(word)
     if named is None:
         yield from known.steps_and_files(word)
+        yield from known.messages()
         return
     file, snapshot = named
     if file.endswith("@") and not snapshot:
