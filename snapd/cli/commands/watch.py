@@ -96,7 +96,7 @@ class Watch:
             print_error(heard.params["error"], "no daemon yet: ")
         elif heard.method == RECONNECTED:
             with suppress(IoError):
-                # where it is lost once more, it is connected once more
+                # if the connection is lost again, it reconnects again
                 self._look_around()
             print("snapd: connected again", file=sys.stderr)
 
@@ -104,7 +104,7 @@ class Watch:
         if self._json:
             print(json.dumps({"method": method, "params": params}, ensure_ascii=False), flush=True)
             return
-        # a daemon that has just ended is found out below, and ids are shown whole
+        # if the daemon just ended, ids are shown in full, and the next request reports it
         with suppress(SnapdError):
             learn(self._found, params)
         for line in self._happening.lines(method, params, local_now(), terminal_width()):
@@ -140,13 +140,13 @@ class EventLines:
         if method == "session/didChange":
             step = params.get("step")
             return list(self._session(params["session"]) if step is None else self._step(params["session"], step))
-        # the next difference is from another snapshot
+        # the next difference refers to another snapshot
         self._format_result = {}
         if method == "snapshot/didRevert" and params["kind"] not in _BY_STEPS:
             return list(self._operation(params))
         return []
 
-    # -- what happened
+    # -- events
 
     def _session(self, session: dict[str, Any]) -> Iterator[str]:
         is_over = "endedAt" in session
@@ -171,7 +171,7 @@ class EventLines:
             if files or step_text(step):
                 nothing = "" if files else "nothing changed"
                 yield self._line(_agent(session), state, f"{short(name)} {step_name(step)}", nothing)
-                # one without words is called after its only file
+                # a step without a description is named after its only file
                 yield from self._rows(files if step_text(step) or len(files) > 1 else [])
             return
         word = {"applied": "redone", "undone": "undone", "partly": "partly undone"}[state]

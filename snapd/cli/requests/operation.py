@@ -188,7 +188,6 @@ def _print_done(
 
 
 def _print_taken_over(method: str, result: dict[str, Any]) -> list[str]:
-    """Returns lines that report whose sessions continue here after a takeover."""
     if method != "session/takeover" or not result["applied"]:
         return []
     count, host = len(result["sessions"]), printable(result["host"])
@@ -198,7 +197,6 @@ def _print_taken_over(method: str, result: dict[str, Any]) -> list[str]:
 
 
 def _signed(painter: Painter, method: str, params: dict[str, Any], result: dict[str, Any]) -> list[str]:
-    """Returns lines that report who signed what comes from another machine."""
     signature = result.get("signature")
     if signature is not None:
         return [painter.paint(signature_words(signature), STYLES[signature["state"]])]
@@ -234,12 +232,12 @@ def undo_command_of(method: str, params: dict[str, Any], result: dict[str, Any])
         return f"'snapd restore {short(result['before'])}' brings back the files as they were"
     if method != "session/undo":
         return _UNDONE_BY.get(method) if result["before"] != result["after"] else None
-    # what was partly undone before may be so still
+    # what was partly undone before may still be
     now = ("undone",) if result["before"] == result["after"] else ("undone", "partly")
     units = [unit for unit in [*result["steps"], *result.get("operations", [])] if unit["state"] in now]
     if not units:
         return None
-    # a step that is named is done again together with its parts
+    # a named step is redone together with its parts
     if len(units) == 1 or params.get("stepId") is not None:
         return "'snapd redo' does it again"
     return f"'snapd redo --count {len(units)}' does it again"
@@ -288,6 +286,6 @@ def _commands(options: argparse.Namespace, method: str, result: dict[str, Any]) 
     names = dict.fromkeys(row["name"] for row in result.get("details", {}).get("contested", ()))
     steps = {step["stepId"] for step in result["steps"]}
     if not names or not steps.issuperset(names):
-        # an operation has no name to type: it is the last that was done
+        # an operation has no id to type, but it is the latest
         return [shlex.join(["snapd", "undo", *folder])] if names else []
     return [shlex.join(["snapd", "undo", *folder, short(name)]) for name in names]
