@@ -66,10 +66,9 @@ def daemon_at(socket: str | None) -> tuple[Locations, str]:
 def connected(
     socket: str | None, folder: str, timeout: float | None, *, only_open: bool = False
 ) -> tuple[RemoteBackend, Client]:
-    """Connects to the daemon on a socket (None for the user's own), starting it if needed, and opens a folder in it.
+    """Connects to the daemon (socket None: the user's own), starting it if needed, and opens a folder in it.
 
-    `timeout` is in seconds for each answer; None for no limit. With `only_open`, opens the folder only if another
-    client has it open.
+    `timeout` is in seconds for each answer. With `only_open`, opens the folder only if another client has it open.
     """
     from snapd.backend import RemoteBackend, connect
 

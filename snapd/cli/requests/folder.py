@@ -22,10 +22,7 @@ _SILENT = frozenset({"step", "session", "mcp", "complete"})
 
 
 def folder_of(options: argparse.Namespace) -> str:
-    """Returns the absolute folder of a command, and reports if it is not the directory that the user named.
-
-    A directory that does not exist is returned as it is, to be refused.
-    """
+    """Returns the absolute folder of a command, existing or not; reports if it is not the directory that was named."""
     directory: str = os.path.abspath(options.directory)
     if options.here or not os.path.isdir(directory):
         return directory
