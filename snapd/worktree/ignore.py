@@ -59,7 +59,7 @@ class RuleSource:
         self.parsed: GitIndex | None = None
         self._folders: list[str] | None = None
         self.earlier: Callable[[], Iterable[bytes]] = tuple
-        """Gives the texts that the folder's own file had in snapshots, the newest first."""
+        """Returns the texts of the folder's own file in snapshots, newest first."""
 
     def of_folder(self) -> tuple[tuple[str, ...], str | None]:
         """Returns the patterns of the folder's own file, or the last valid ones and why; raises `IoError`."""

@@ -156,7 +156,7 @@ def read_link(
 
 
 def blob_id(size: int, chunks: Iterator[bytes]) -> ObjectId:
-    """Returns the id that the store gives these bytes; raises `ValueError` if their number is not `size`."""
+    """Returns the store's id for these bytes; raises `ValueError` if their number is not `size`."""
     digest = hashlib.sha1(b"blob %d\0" % size)
     for chunk in chunks:
         digest.update(chunk)

@@ -375,7 +375,7 @@ class Scanner:
         self, walker: Walker, learnt: list[tuple[DirectoryNode, bytes]], taken: Marks, batch: ObjectBatch, call: Call
     ) -> dict[DirectoryNode, ObjectId]:
         reader = Reader(self._root, walker.classifier.limit, batch, call)
-        # `drift` reads nothing: it may have left unread files in directories that this scan did not visit
+        # `drift` stores nothing: it may have left unread files in directories that this scan did not visit
         asked = tuple(self.state.unread)
         for _ in range(ROUNDS):
             if not self._read(reader, learnt):

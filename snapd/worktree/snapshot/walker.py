@@ -431,7 +431,7 @@ class Walker:
         while pending and self.clock.exact:
             settled |= pending
             for node, names in self.state.names_of_inodes(pending).items():
-                # names of files that are known to have several were looked at before
+                # files already known to have several names were checked before
                 self._visit_names(node, names.difference(self.state.linked.get(node, ())), written, met)
             pending = several - settled
         several.clear()
