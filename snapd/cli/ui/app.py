@@ -161,9 +161,9 @@ class TerminalView(App[None]):
     # -- notifications
 
     def _on_notification(self, method: str, params: dict[str, Any]) -> None:
-        self.call_later(self._format_result, method, params)
+        self.call_later(self._apply_notification, method, params)
 
-    def _format_result(self, method: str, params: dict[str, Any]) -> None:
+    def _apply_notification(self, method: str, params: dict[str, Any]) -> None:
         # the pending changes may differ although their number is the same
         self.review.reload()
         if method == "review/didChange":
