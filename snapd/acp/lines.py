@@ -1,4 +1,4 @@
-"""Lines of bytes in and out: what one side writes is what the other side reads, whatever it is."""
+"""Passes streams through line by line, byte for byte."""
 
 from __future__ import annotations
 
@@ -14,18 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 LONGEST = 64 << 20
-"""The longest line that is read as a message, in bytes; what is longer passes as it comes."""
+"""The longest line that is read as a message, in bytes; longer ones pass unread."""
 _CHUNK = 1 << 16
 
 
 @attrs.frozen
 class Piece:
-    """A part of a stream.
+    """A part of a stream, including any line end.
 
-    Attributes:
-        data: its bytes, with the line end.
-        whole: whether it is a whole line.
-        ends: whether the line ends with it.
+    `whole` means that it is a whole line, `ends` that the line ends with it.
     """
 
     data: bytes
@@ -34,16 +31,10 @@ class Piece:
 
 
 def pieces(descriptor: int, longest: int = LONGEST) -> Iterator[Piece]:
-    """Reads a stream to its end, line by line; joined, the pieces are what was read.
+    """Reads a stream to its end, line by line; the joined pieces are exactly what was read.
 
-    The last line may have no line end. A line longer than `longest` comes in several pieces.
-
-    Args:
-        descriptor: of the stream.
-        longest: bytes of a line that are kept at once.
-
-    Raises:
-        OSError: the stream cannot be read.
+    The last line may have no line end. A line of more than `longest` bytes comes in several pieces. Raises `OSError` if
+    the stream cannot be read.
     """
     kept = bytearray()
     inside = False
@@ -64,12 +55,7 @@ def pieces(descriptor: int, longest: int = LONGEST) -> Iterator[Piece]:
 
 
 class Writer:
-    """Writes to a stream, a line at a time, for any number of threads.
-
-    Args:
-        descriptor: of the stream.
-        close: closes it; None for a stream that is not ours to close.
-    """
+    """Writes lines to a stream; thread-safe. `close` closes the stream; None if it is not ours to close."""
 
     def __init__(self, descriptor: int, close: Callable[[], None] | None = None) -> None:
         self._descriptor = descriptor
@@ -79,10 +65,9 @@ class Writer:
         self._inside = False
 
     def write(self, piece: Piece) -> None:
-        """Writes a piece; nobody else's line comes in until the line has ended. For the thread that carries the stream.
+        """Writes a piece for the thread that carries the stream; no other line is inserted until the line has ended.
 
-        Raises:
-            OSError: nobody reads the stream any more.
+        Raises `OSError` if the reader is gone.
         """
         if not self._inside:
             self._turn.acquire()
@@ -97,13 +82,10 @@ class Writer:
             self._turn.release()
 
     def insert(self, make: Callable[[], bytes | None]) -> None:
-        """Writes a line of our own between two others.
+        """Writes a line of ours between two others.
 
-        Args:
-            make: makes the line, once its turn has come; None for no line.
-
-        Raises:
-            OSError: nobody reads the stream any more.
+        `make` is called when the line's turn has come, and may return None for no line. Raises `OSError` if the reader
+        is gone.
         """
         with self._turn:
             line = make()
@@ -111,7 +93,7 @@ class Writer:
                 self._write(line)
 
     def close(self) -> None:
-        """Closes the stream, once what is being written is written."""
+        """Closes the stream after any write in progress."""
         with self._turn:
             self._closed = True
             if self._close is not None:
@@ -119,7 +101,7 @@ class Writer:
 
     def _write(self, data: bytes) -> None:
         if self._closed:
-            # by now, another stream may have its number
+            # the descriptor's number may have been reused
             raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
         _write(self._descriptor, data)
 
@@ -129,7 +111,7 @@ def _read(descriptor: int) -> bytes:
         try:
             return os.read(descriptor, _CHUNK)
         except BlockingIOError:
-            # somebody who shares the stream made it one that does not block
+            # another process that shares the stream has made it non-blocking
             _wait(descriptor, select.POLLIN)
 
 

@@ -1,4 +1,4 @@
-"""Tells people in a conversation what an undo or redo did, as Markdown."""
+"""Formats the outcome of an undo or redo for the conversation, as Markdown."""
 
 from __future__ import annotations
 
@@ -30,26 +30,23 @@ _REDONE = {"restored": "changed again", "merged": "changed again; what was chang
 _STATES = {"undone": "taken back", "partly": "taken back in part", "open": "at work"}
 _LEFT = ("conflict", "kept", "skipped", "failed")
 _SHOWN = 30
-"""Files that are named one by one, of what was done."""
+"""The most files listed for an undo or redo."""
 _NAMED = 3
-"""Files that are named one by one, of a step."""
+"""The most files listed for a step."""
 
 
 def refusal(error: Exception) -> str:
-    """Tells why a command was not done, and what to do."""
+    """Explains why a command failed, and what to do."""
     if isinstance(error, SnapdError):
         return f"snapd: {error.message}.\n\n{_sentence(error.hint)}"
     return f"snapd: {error}."
 
 
 def done(result: StepsOutcome, name: str, folder: str, *, redone: bool = False) -> str:
-    """Tells what an undo or a redo did.
+    """Describes what an undo or redo did.
 
-    Args:
-        result: the daemon's answer, with `details`, and with ids as they are shown.
-        name: what was taken back, in words.
-        folder: the workspace, for the commands that settle a conflict.
-        redone: whether it was a redo.
+    `result` has `details`, and ids as they are shown. `name` describes what was undone. `folder` is used in the
+    commands that resolve a conflict.
     """
     rows = result["files"]
     left = [row for row in rows if row["outcome"] in _LEFT or row.get("reason") in ELSEWHERE_REASONS]
@@ -68,12 +65,7 @@ def done(result: StepsOutcome, name: str, folder: str, *, redone: bool = False) 
 
 
 def file_lines(result: StepsOutcome, *, redone: bool) -> str:
-    """Tells what becomes of each file, as a list.
-
-    Args:
-        result: the daemon's answer, with `details`.
-        redone: whether it is a redo.
-    """
+    """Lists the outcome of each file; `result` has `details`."""
     rows = result["files"]
     words = {**_OUTCOMES, **(_REDONE if redone else {})}
     why = _whys(result)
@@ -84,11 +76,9 @@ def file_lines(result: StepsOutcome, *, redone: bool) -> str:
 
 
 def turn_lines(steps: list[Step], prompt: str | None) -> list[str]:
-    """Lists a turn: a line for the prompt, and one for each of its calls that changed something.
+    """Lists a turn: a line for the prompt, and one for each call that changed something.
 
-    Args:
-        steps: of the turn, oldest first, with ids as they are shown.
-        prompt: what the person wrote, as far as that is known.
+    `steps` come oldest first, with ids as they are shown.
     """
     first = steps[0]
     name = f"**{prompt}**" if prompt else "**a prompt**" if first.get("messageId") else "**on its own**"
@@ -98,7 +88,7 @@ def turn_lines(steps: list[Step], prompt: str | None) -> list[str]:
         calls = steps[1:]
         within = {row["file"] for step in calls for row in step.get("files", ())}
         own = [row for row in first.get("files", ()) if row["file"] not in within]
-        # a step that changed nothing by itself stays as it is, whatever becomes of its parts
+        # a step without changes of its own keeps its state, whatever happens to its parts
         states = {first["state"]} if own or not calls else {step["state"] for step in calls}
         state = states.pop() if len(states) == 1 else "partly" if "undone" in states else "applied"
         head += f" `{first['stepId']}`{_state(state)}{_files(own)}"
@@ -110,7 +100,7 @@ def turn_lines(steps: list[Step], prompt: str | None) -> list[str]:
 
 
 def shortened(prompt: str) -> str | None:
-    """The first line of a prompt, for people; None if it has none."""
+    """The first line of a prompt, shortened for display; None if it is empty."""
     line = next((line.strip() for line in prompt.splitlines() if line.strip()), "")
     return _plain(line) or None
 
@@ -179,7 +169,7 @@ def _code(name: str) -> str:
 
 
 def _plain(told: str) -> str:
-    """A text of somebody else's on one line, without what Markdown would take for its own."""
+    """A foreign text on one line, with Markdown characters escaped."""
     line = " ".join("".join(character if character.isprintable() else " " for character in told).split())
     short = line if len(line) <= 60 else line[:59] + "…"
     return "".join(f"\\{character}" if character in "\\`*_[]<>" else character for character in short)

@@ -41,85 +41,69 @@ class SessionOrigin:
 
 @attrs.frozen
 class SessionView:
-    """A session, with the numbers of its steps that can be undone and redone.
-
-    `origin` is None for a session of this folder; `signature` is None for a session that is not signed. `taken_over` is
-    who took it over after the folder handed it over, None if nobody did.
-    """
+    """A session, with what can be done in it."""
 
     session: Session
-    undoable: int
-    redoable: int
-    origin: SessionOrigin | None = None
-    taken_over: SessionOrigin | None = None
-    signature: SignatureStatus | None = None
+    undoable: int  # how many of its steps can be undone
+    redoable: int  # how many of the undone steps can be redone
+    origin: SessionOrigin | None = None  # None for a session of this folder
+    taken_over: SessionOrigin | None = None  # who took it over after the folder handed it over; None if nobody did
+    signature: SignatureStatus | None = None  # of a fetched session; None if it is not signed
 
 
 @attrs.frozen
 class StepView:
-    """A step, with the agent of its session and what it and its parts changed; `files` is None while it is open.
-
-    `uncaptured` are changes of files that no snapshot has, made while the step was open.
-    """
+    """A step, with the agent of its session and what it changed."""
 
     step: Step
     agent: str | None
-    files: tuple[FileSummary, ...] | None
-    uncaptured: tuple[UncapturedChange, ...] = ()
+    files: tuple[FileSummary, ...] | None  # what it changed, including its parts; None while it is open
+    uncaptured: tuple[UncapturedChange, ...] = ()  # changes of files that no snapshot has, made while the step was open
 
 
 @attrs.frozen
 class MessageView:
-    """A message, the number of its steps, and what these and their parts changed.
-
-    `state` is "undone" if all steps that changed something were undone, and "partly" if only some of it was.
-    """
+    """A message, the number of its steps, and what these and their parts changed."""
 
     message: Message
     steps: int
     files: int
     additions: int
     deletions: int
+    # "undone" if all steps that changed something were undone, "partly" if only some of it was
     state: Literal["applied", "partly", "undone"]
 
 
 @attrs.frozen
 class FormerHistory:
-    """A history that a folder may adopt: of a `folder` that "moved", or whose path another one took ("replaced").
+    """A history that a folder may adopt."""
 
-    `store` is the directory of the history.
-    """
-
-    folder: str
-    store: str
+    folder: str  # the former path of the history's folder
+    store: str  # the directory of the history
+    # the folder was "moved" from there, or another one had its path and was "replaced"
     why: Literal["moved", "replaced"]
 
 
 @attrs.frozen
 class News:
-    """What others did to the work of a session since its agent was last notified: steps undone or redone, and `files`.
-
-    `files` were changed by the session's steps and then by others, and differ from then; ordered by path. The user is
-    notified of `former` histories, which the folder may adopt, once in a session.
-    """
+    """What others did to the work of a session since its agent was last notified."""
 
     undone: tuple[StepView, ...] = ()
     redone: tuple[StepView, ...] = ()
+    # the files of its steps that others changed and that differ from then, ordered by path
     files: tuple[FileSummary, ...] = ()
+    # the histories that the folder may adopt; the user is notified of them once in a session
     former: tuple[FormerHistory, ...] = ()
 
 
 @attrs.frozen
 class TakenView:
-    """A snapshot as recorded; `changed` counts files that differ from the one before, None if there is none or unasked.
-
-    `operation` is None if there is none, or it was interrupted.
-    """
+    """A snapshot as recorded."""
 
     taken: SnapshotRecord
-    changed: int | None
+    changed: int | None  # how many files differ from the snapshot before it; None for the first, or if not requested
     agent: str | None
-    operation: OperationKind | None
+    operation: OperationKind | None  # None if there is none, or it was interrupted
 
 
 @attrs.frozen
@@ -133,14 +117,11 @@ class UndoResult:
 
 @attrs.frozen
 class DeltaPage:
-    """Some of the files that differ, ordered by path; `after` is the last path of this page, None on the last page.
-
-    `to` is the tree compared with, so that the next page compares with the same one.
-    """
+    """Some of the files that differ, ordered by path."""
 
     deltas: tuple[FileDelta, ...]
-    to: ObjectId
-    after: RelPath | None
+    to: ObjectId  # the tree compared with, so that the next page compares with the same one
+    after: RelPath | None  # the last path of this page; None on the last page
 
 
 @attrs.frozen

@@ -24,13 +24,10 @@ def working(open_steps: Iterable[Step], among: Collection[StepId] | None = None)
 
 @attrs.frozen
 class Author:
-    """What separates a step's changes from those of other steps that were open at the same time.
-
-    `claims` are as in `StepEnded`; None while the step is open, or if its agent does not report them.
-    """
+    """What separates a step's changes from those of other steps that were open at the same time."""
 
     session_id: SessionId
-    claims: frozenset[RelPath] | None
+    claims: frozenset[RelPath] | None  # as in `StepEnded`; None while it is open or if not reported
     parent: StepId | None = None
 
     def names(self, path: RelPath) -> bool:
@@ -47,16 +44,12 @@ class Author:
 
 @attrs.frozen
 class Delta:
-    """One change of a file; None for no file.
-
-    `others` are the steps of other sessions that may have made it, see `OwnChanges`. With `is_mixed`, it contains
-    changes that others made in between and that cannot be separated.
-    """
+    """One change of a file; None for no file."""
 
     old: Entry | None
     new: Entry | None
-    others: tuple[StepId, ...] = ()
-    is_mixed: bool = False
+    others: tuple[StepId, ...] = ()  # the steps of other sessions that may have made the change; see `OwnChanges`
+    is_mixed: bool = False  # whether it contains changes that others made in between and that cannot be separated
 
     @property
     def shared(self) -> bool:
@@ -74,13 +67,11 @@ class DirectoryDelta:
 
 @attrs.frozen
 class OwnChanges:
-    """The changes that a step itself made, those of each file oldest first; several if others changed it in between.
+    """The changes that a step itself made."""
 
-    `directories` are the empty directories that the step made, removed or filled.
-    """
-
+    # the changes of each file, oldest first; several only if others changed it in between
     files: Mapping[RelPath, tuple[Delta, ...]]
-    directories: Mapping[RelPath, DirectoryDelta]
+    directories: Mapping[RelPath, DirectoryDelta]  # the empty directories that it made, removed or filled
 
 
 def own_changes(

@@ -45,14 +45,11 @@ class RevertNotice:
 
 @attrs.frozen
 class DriftNotice:
-    """The work tree differs from the last snapshot, whose tree is `base`, or no longer does.
+    """The work tree differs from the last snapshot, or no longer does."""
 
-    `files` are those that differ, without contents, ordered by path; `truncated` if there are more.
-    """
-
-    base: ObjectId
-    files: tuple[FileDelta, ...]
-    truncated: bool
+    base: ObjectId  # the tree of that snapshot
+    files: tuple[FileDelta, ...]  # the files that differ, without contents, ordered by path
+    truncated: bool  # whether more files differ
 
 
 @attrs.frozen

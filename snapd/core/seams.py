@@ -63,15 +63,12 @@ class Policy(Protocol):
 
 @attrs.frozen
 class Claim:
-    """The author of some lines according to a note: an agent, or a person whose typing an editor reported.
+    """The author of some lines according to a note: an agent, or a person whose typing an editor reported."""
 
-    `agent` and `session_id` (the agent's own) are None for a person; `person` is name and address, None for an agent.
-    """
-
-    agent: str | None = None
-    session_id: str | None = None
+    agent: str | None = None  # None for a person
+    session_id: str | None = None  # as the agent names it
     model: str | None = None
-    person: str | None = None
+    person: str | None = None  # name and address; None for an agent
 
 
 @attrs.frozen
@@ -133,28 +130,20 @@ class Notes(Protocol):
 
 @attrs.frozen
 class SessionListing:
-    """A fetched session as it appears in a list, before any of it is read; the address is without a password.
+    """A fetched session as it appears in a list, before any of it is read."""
 
-    `place` is its stable position among all fetched sessions; later ones have greater numbers. `host` is the machine
-    that added to it last.
-    """
-
-    place: int
+    place: int  # its stable position among all fetched sessions; later ones have greater numbers
     session: Session
-    remote: str
-    host: str
+    remote: str  # the address that it came from, without a password
+    host: str  # the machine that added to it last
 
 
 @attrs.frozen
 class OtherSessions:
-    """Sessions from elsewhere: a fetched one, or those of another folder of this machine.
+    """Sessions from elsewhere: a fetched one, or those of another folder of this machine."""
 
-    `remote` is the address that it came from, without a password, and `host` the machine that added to it last; both
-    are the other folder if there is one.
-    """
-
-    remote: str
-    host: str
+    remote: str  # the address that it came from, without a password; or the other folder
+    host: str  # the machine that added to it last; or the other folder
     objects: ObjectStore
     timeline: TimelineView
 

@@ -1,4 +1,4 @@
-"""The connection to the daemon, which is made when it is first needed."""
+"""The connection to the daemon, opened on first use."""
 
 from __future__ import annotations
 
@@ -19,11 +19,9 @@ if TYPE_CHECKING:
 
 
 class Link:
-    """Asks the daemon about one folder; any number of threads may do so at once.
+    """Sends requests about one folder to the daemon; thread-safe.
 
-    Args:
-        connect: connects to the daemon, and opens the folder.
-        directory: where the agent works, absolute: files are named relative to it.
+    `directory` is the agent's absolute working directory: file names are relative to it.
     """
 
     def __init__(self, connect: Connect, directory: str = "") -> None:
@@ -40,23 +38,16 @@ class Link:
         report: Report | None = None,
         cancellation: Cancellation | None = None,
     ) -> Any:
-        """The result of a request, as JSON values.
+        """Sends a request and returns its result as JSON values; None in `params` means absent.
 
-        Args:
-            method: of the wire's table.
-            params: JSON values; None stands for what is absent.
-            report: called with the progress of a long request.
-            cancellation: lets another thread cancel it.
-
-        Raises:
-            SnapdError: the error that answers the request; `IoError` where the daemon cannot be reached; `Cancelled`
-                once this is closed.
+        `report` is called with the progress of a long request; another thread may cancel it by `cancellation`. Raises
+        the error that answers it, `IoError` if the daemon cannot be reached, or `Cancelled` after `close`.
         """
         given: Any = {name: self._named(name, value) for name, value in params.items() if value is not None}
         return self._opened().request(method, given, report, cancellation)
 
     def _named(self, key: str, value: Any) -> Any:
-        """A value of params in which files are named as the daemon needs it."""
+        """A value of the params with file names as the daemon expects them."""
         if key == "patches":
             return [{**patch, "files": self._named("files", patch["files"])} for patch in value]
         if key == "files":
@@ -69,7 +60,7 @@ class Link:
         return os.path.realpath(full) if key == "file" and os.path.islink(full) else found
 
     def close(self) -> None:
-        """Ends the connection, and with it the requests that run."""
+        """Closes the connection, which ends running requests."""
         with self._lock:
             self._is_closed = True
             if self._backend is not None:

@@ -1,4 +1,4 @@
-"""The messages of JSON-RPC 2.0, as MCP has them, and the lines that they are on."""
+"""Messages of JSON-RPC 2.0 as MCP uses them, one per line."""
 
 from __future__ import annotations
 
@@ -17,18 +17,12 @@ if TYPE_CHECKING:
 
 Id: TypeAlias = str | int
 MAX_LINE = 4 << 20
-"""The longest line that is read, in bytes. No call of a tool needs more than a few kilobytes."""
+"""The longest line that is read, in bytes; calls of tools need a few kilobytes at most."""
 _CHUNK = 1 << 16
 
 
 class RpcError(Exception):
-    """A request is answered with an error of the protocol.
-
-    Args:
-        code: of JSON-RPC or MCP.
-        message: one sentence.
-        data: what a program needs, as JSON values.
-    """
+    """A protocol error with a code of JSON-RPC or MCP; `data` are JSON values for programs."""
 
     def __init__(self, code: int, message: str, data: dict[str, Any] | None = None) -> None:
         super().__init__(message)
@@ -61,7 +55,7 @@ class Notification:
 
 @attrs.frozen
 class Response:
-    """The client's answer to a request of this server; `result` is None where it is an error."""
+    """The client's answer to a request of this server; `result` is None for an error."""
 
     id: Id
     result: Any
@@ -69,7 +63,7 @@ class Response:
 
 @attrs.frozen
 class Malformed:
-    """What is no message. It is answered with `error`, whose id is null where it could not be read."""
+    """Invalid input, answered with `error`; the id is None if it could not be read."""
 
     id: Id | None
     error: RpcError
@@ -81,7 +75,7 @@ TOO_LONG = Malformed(None, RpcError(INVALID_REQUEST, "the message is too long"))
 
 
 def parse(line: bytes) -> Message:
-    """Makes a message of a line."""
+    """Parses a line."""
     try:
         fields = orjson.loads(line)
     except orjson.JSONDecodeError as error:
@@ -107,7 +101,7 @@ def _asked(fields: dict[str, Any], identity: Id | None) -> Message:
     method = fields["method"]
     params = fields.get("params")
     if params is None or params == []:
-        # some languages cannot tell an empty object from an empty array
+        # some languages encode an empty object as an empty array
         params = {}
     if not isinstance(method, str):
         return _refused(identity, "method: expected a string")
@@ -127,12 +121,7 @@ def _refused(identity: Id | None, why: str) -> Malformed:
 def read_lines(descriptor: int, longest: int = MAX_LINE) -> Iterator[bytes | None]:
     """Reads lines until the end of the input.
 
-    Args:
-        descriptor: what to read from.
-        longest: how many bytes a line may have.
-
-    Yields:
-        Each line that is not blank, without its end; None in place of one that is too long, once all of it was read.
+    Yields each line that is not blank without its end; None in place of a line of more than `longest` bytes.
     """
     line = bytearray()
     is_too_long = False
@@ -154,19 +143,12 @@ def read_lines(descriptor: int, longest: int = MAX_LINE) -> Iterator[bytes | Non
     if is_too_long:
         yield None
     elif last := bytes(line).strip():
-        # whoever is at the other end may have closed it without a last line break
+        # the client may have closed it without a last line break
         yield last
 
 
 class Output:
-    """Writes messages; any number of threads may do so at once.
-
-    Args:
-        descriptor: what to write to.
-
-    Attributes:
-        is_lost: whether nobody reads any more. What is sent from then on is dropped.
-    """
+    """Writes messages; thread-safe. Once the reader is gone (`is_lost`), messages are dropped."""
 
     def __init__(self, descriptor: int) -> None:
         self.is_lost = False
@@ -188,7 +170,7 @@ class Output:
 
 
 def _read(descriptor: int) -> bytes:
-    """Reads what is there, or waits for some; empty at the end."""
+    """Reads available bytes, or waits for some; empty at the end."""
     while True:
         try:
             return os.read(descriptor, _CHUNK)
@@ -197,7 +179,7 @@ def _read(descriptor: int) -> bytes:
 
 
 def _wait(descriptor: int, event: int) -> None:
-    """Waits for a descriptor that whoever has its other end, too, made one that does not block."""
+    """Waits for a descriptor that another process has made non-blocking."""
     poll = select.poll()
     poll.register(descriptor, event)
     poll.poll()

@@ -1,7 +1,7 @@
-"""The revisions of MCP that this server speaks, and what a client and it agreed on.
+"""The revisions of MCP that this server supports, and the terms of a connection.
 
-Up to 2025-11-25, a client says who it is and what it can do once, with `initialize`. Since 2026-07-28, each request
-says so in its `_meta`, and there is no handshake. One connection may use both.
+Up to 2025-11-25, a client states its name and abilities once, with `initialize`. Since 2026-07-28, each request states
+them in its `_meta`, without a handshake. One connection may use both.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from .messages import RpcError
 HANDSHAKES = ("2025-06-18", "2025-11-25")
 """The revisions with `initialize`, the newest last."""
 STATELESS = ("2026-07-28",)
-"""The revisions in which each request stands for itself."""
+"""The revisions without a handshake."""
 SUPPORTED = (*HANDSHAKES, *STATELESS)
 
 UNSUPPORTED_VERSION = -32022
-"""`UnsupportedProtocolVersionError` of 2026-07-28."""
+"""The code of `UnsupportedProtocolVersionError` (2026-07-28)."""
 
 _VERSION = "io.modelcontextprotocol/protocolVersion"
 _CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
@@ -40,40 +40,29 @@ INSTRUCTIONS = (
 
 @attrs.frozen
 class RevisionTerms:
-    """What holds for a request.
-
-    Attributes:
-        version: the revision.
-        shows_forms: whether the client can ask the person (form elicitation).
-    """
+    """The revision of a request, and whether the client can show forms to the user (form elicitation)."""
 
     version: str
     shows_forms: bool
 
     @property
     def is_stateless(self) -> bool:
-        """Whether what the server needs from the client is asked for in results, not by requests."""
+        """Whether the server asks the client by results instead of requests."""
         return self.version in STATELESS
 
     def complete(self, result: dict[str, Any], *, cacheable: bool = False) -> dict[str, Any]:
-        """A result as the revision wants it.
-
-        Args:
-            result: without what all results have.
-            cacheable: whether it is one of those for which the revision has the client told how long they hold.
-        """
+        """Adds the fields that the revision requires in all results, and in `cacheable` ones a lifetime."""
         if not self.is_stateless:
             return result
-        # the tools are those of the program that runs: they hold as long as it does, but nobody knows how long
+        # the tools stay the same as long as this process runs, which may end at any time
         caching = {"ttlMs": 0, "cacheScope": "public"} if cacheable else {}
         return {"resultType": "complete", **result, **caching, "_meta": {_SERVER: INFO}}
 
 
 def shake_hands(params: dict[str, Any]) -> RevisionTerms:
-    """The terms that an `initialize` leads to: the version that it asks for if it is known, else the newest.
+    """The terms after `initialize`: the requested version if it is supported, else the newest.
 
-    Raises:
-        RpcError: the params are wrong.
+    Raises `RpcError` if the params are wrong.
     """
     wanted = params.get("protocolVersion")
     if not isinstance(wanted, str):
@@ -83,10 +72,9 @@ def shake_hands(params: dict[str, Any]) -> RevisionTerms:
 
 
 def stated(params: dict[str, Any]) -> RevisionTerms | None:
-    """The terms that a request itself states; None if it states none, and those of the handshake hold.
+    """The terms that a request states; None if it states none, and the handshake's apply.
 
-    Raises:
-        RpcError: it is of a revision that this server does not speak, or it states too little.
+    Raises `RpcError` if the revision is not supported or the statement is incomplete.
     """
     meta = params.get("_meta", {})
     if not isinstance(meta, dict):
@@ -109,5 +97,5 @@ def _shows_forms(name: str, capabilities: Any) -> bool:
     if not isinstance(capabilities, dict):
         raise RpcError(INVALID_PARAMS, f"{name}: expected an object")
     elicitation = capabilities.get("elicitation")
-    # until 2025-11-25 it was an empty object and meant forms; since then it may name forms, addresses, or both
+    # before 2025-11-25 it is an empty object and means forms; since then it may name forms, URLs, or both
     return isinstance(elicitation, dict) and (not elicitation or isinstance(elicitation.get("form"), dict))

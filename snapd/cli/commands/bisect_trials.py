@@ -120,14 +120,12 @@ class Search:
 
 
 class Change(NamedTuple):
-    """The difference between two consecutive, different snapshots; `name` is that of the second one, for people.
-
-    `steps`, of any session, were open in between, without parts of others among them.
-    """
+    """The difference between two consecutive, different snapshots."""
 
     before: str
     after: str
-    name: str
+    name: str  # of the second one, for people
+    # of any session, open in between, without parts of others among them; empty between steps
     steps: tuple[dict[str, Any], ...]
 
 
@@ -194,7 +192,6 @@ def changes_of(steps: Sequence[dict[str, Any]], others: Iterable[dict[str, Any]]
 
 
 def _tried(steps: Iterable[dict[str, Any]]) -> list[_Edge]:
-    """Returns the edges of the steps that have ended and are not undone."""
     return [edge for edge in _edges(steps) if edge.tree is not None and "endedAt" in edge.step]
 
 

@@ -31,15 +31,12 @@ _KINDS: dict[str, LineKind] = {"+": "added", "-": "deleted", "@": "hunk"}
 
 @attrs.frozen
 class Line:
-    """A line of the diff, without anything that a terminal would interpret; kind "text" is wrapped.
+    """A line of the diff, without anything that a terminal would interpret."""
 
-    `file` is the name for requests, and `hunk` the index of the step's hunk, of lines that belong to one.
-    """
-
-    kind: LineKind
+    kind: LineKind  # "text" is wrapped
     text: str
-    file: str | None = None
-    hunk: int | None = None
+    file: str | None = None  # the name for requests, if the line belongs to one
+    hunk: int | None = None  # the index of its hunk of a step, if it belongs to one
 
 
 def lines_of(ask: Ask, row: Row) -> Iterator[list[Line]]:
@@ -87,7 +84,6 @@ def _heading(entry: dict[str, Any]) -> list[Line]:
 
 
 def _changes(ask: Ask, entry: dict[str, Any], file: dict[str, Any]) -> list[Line]:
-    """Returns the lines of one file of an entry."""
     name = file_of(file)
     step = entry.get("step")
     if step is None:
@@ -101,7 +97,6 @@ def _changes(ask: Ask, entry: dict[str, Any], file: dict[str, Any]) -> list[Line
 
 
 def _since(ask: Ask, tree: str) -> Iterator[list[Line]]:
-    """Yields what changed in the folder since a snapshot."""
     page = ask("snapshot/diffFull", {"from": tree, "contents": False, "limit": _MOST_FILES})
     for file in page["diffs"]:
         yield [Line("file", _title(file), file_of(file)), *_unified(ask, file_of(file), tree, None)]
@@ -133,7 +128,6 @@ def _session(ask: Ask, session: dict[str, Any]) -> Iterator[list[Line]]:
 
 
 def _turn(ask: Ask, message: dict[str, Any]) -> Iterator[list[Line]]:
-    """Yields a prompt, and the total changes of the applied steps of its turn."""
     text = message.get("text") or "The text of this prompt is not kept."
     yield [Line("note", printable(message["messageId"])), Line("note", "")]
     yield [*(Line("text", printable(line)) for line in text.splitlines()), Line("note", "")]

@@ -38,17 +38,13 @@ _DONE = frozenset({"restored", "deleted", "merged"})
 
 @attrs.frozen
 class Operation:
-    """A request that changes the folder.
+    """A request that changes the folder."""
 
-    `title` and `note` are for the question; `way_back` says how to reverse it once it is done. `params` are without
-    `dryRun`, `expect`, `onConflict` and `decisions`.
-    """
-
-    title: str
+    title: str  # what it would do, for the question
     method: str
-    params: dict[str, Any]
-    note: str = ""
-    way_back: str = ""
+    params: dict[str, Any]  # without `dryRun`, `expect`, `onConflict` and `decisions`
+    note: str = ""  # what the user should know besides
+    way_back: str = ""  # how to reverse it, once it is done
 
     def plan(self, decisions: dict[str, str]) -> dict[str, Any]:
         """Returns the params of a dry run, with the user's decisions about files in conflict."""
@@ -101,10 +97,7 @@ def redo(row: Row | None) -> Operation:
 
 
 def revert_file(row: Row | None, file: str | None) -> Operation:
-    """Undoes what a step did to one file: the row's, or `file` if the row is a step.
-
-    Raises `InvalidParams` if there is no such file.
-    """
+    """Undoes a step in one file: the row's, or `file` if the row is a step. Raises `InvalidParams` without one."""
     step = None if row is None else row.step
     if row is not None and row.kind == "file":
         file = file_of(row.shows)
@@ -118,10 +111,7 @@ def revert_file(row: Row | None, file: str | None) -> Operation:
 
 
 def revert_hunks(row: Row | None, file: str | None, hunks: Collection[int]) -> Operation:
-    """Undoes some hunks, by index from 0, of what a step did to a file.
-
-    Raises `InvalidParams` if there is no such hunk.
-    """
+    """Undoes some hunks, by index, of what a step did to a file. Raises `InvalidParams` if there are none."""
     step = None if row is None else row.step
     if step is None or file is None or not hunks:
         raise InvalidParams(
@@ -138,13 +128,10 @@ def revert_hunks(row: Row | None, file: str | None, hunks: Collection[int]) -> O
 
 @attrs.frozen
 class PendingTarget:
-    """The pending changes that a key applies to: a name for people, and params for `review/keep` and `review/revert`.
+    """The pending changes that a key applies to."""
 
-    The params include the state that was shown.
-    """
-
-    name: str
-    params: dict[str, Any]
+    name: str  # for people
+    params: dict[str, Any]  # for `review/keep` and `review/revert`; with the state that was shown
 
 
 def all_pending(pending: Pending) -> PendingTarget:

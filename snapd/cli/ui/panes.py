@@ -129,15 +129,12 @@ class Divider(Static):
 
 @attrs.frozen
 class PendingRow:
-    """A row of pending changes: all, a folder (its `name` without its parent) or a file; depth 0 is not indented.
+    """A row of pending changes: all of them, a folder or a file."""
 
-    `files` are the file, or those below. `folder` is the whole name of the folder; empty for all, None for a file.
-    """
-
-    name: str
-    depth: int
-    files: tuple[dict[str, Any], ...]
-    folder: str | None = None
+    name: str  # a folder without its parent; empty for all
+    depth: int  # the indentation, from 0
+    files: tuple[dict[str, Any], ...]  # the file, or those below
+    folder: str | None = None  # the whole name of the folder; empty for all, None for a file
 
 
 class PendingPane(Rows):

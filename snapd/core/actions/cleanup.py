@@ -26,15 +26,12 @@ _NAMED = 5
 
 @attrs.frozen
 class PurgedFile:
-    """A file that a purge removes from all snapshots: the number and total bytes of its contents there.
-
-    `in_folder`: the folder currently has one of these contents, in a captured file.
-    """
+    """A file that a purge removes from all snapshots."""
 
     path: RelPath
-    versions: int
-    size: int
-    in_folder: bool
+    versions: int  # how many contents the purge removes at this path
+    size: int  # the bytes of these contents
+    in_folder: bool  # whether the folder currently has one of them, in a captured file
 
 
 @attrs.frozen
@@ -97,7 +94,7 @@ class Upkeep:
         """Returns the tree whose objects the work tree takes for stored, which must be kept; None if there is none."""
         tree = self._writer.work_tree.scanner.stored_tree
         if tree is None:
-            # no tree says which objects the work tree takes for stored
+            # unknown: no tree lists the objects that the work tree assumes to be stored
             self._writer.work_tree.scanner.forget_all()
         return tree
 

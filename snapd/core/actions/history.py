@@ -217,17 +217,13 @@ Asked = tuple[Step, frozenset[RelPath] | None]
 
 @attrs.frozen
 class ChangeRecord:
-    """One change of a file, with where its bytes are, and the old path of a moved file.
+    """One change of a file, with where its bytes are."""
 
-    `delta.others` are steps of other sessions that may have made it; `by` are the requested steps that made it, none
-    for an operation that undid some of it.
-    """
-
-    delta: Delta
+    delta: Delta  # its `others` are steps of other sessions, not requested, that may have made it
     before: ObjectId
     after: ObjectId
-    by: tuple[Step, ...]
-    moved_from: RelPath | None = None
+    by: tuple[Step, ...]  # the requested steps that made it; none for an operation that undid some of it
+    moved_from: RelPath | None = None  # where the file was before, if it was moved
 
 
 @attrs.frozen

@@ -46,15 +46,12 @@ _MOST_UNCAPTURED = 100
 
 @attrs.frozen
 class StepEnding:
-    """How an open step ends.
+    """How an open step ends."""
 
-    `spoken_for`: the client named the step, see `StepEnded`. `claims`: the files that its agent reports to have
-    written, None if it does not report them. A `description` replaces the one from the beginning.
-    """
-
-    spoken_for: bool
+    spoken_for: bool  # whether the client named the step; see `StepEnded`
+    # the files that its agent reports to have written; None if it reports none
     claims: tuple[RelPath, ...] | None = None
-    description: str | None = None
+    description: str | None = None  # for display, instead of the one from the beginning
 
 
 WITH_OTHERS = StepEnding(spoken_for=False)

@@ -101,17 +101,14 @@ def join(base: Sequence[bytes], ours: Iterable[Edit], theirs: Iterable[Edit]) ->
 
 @attrs.frozen
 class Hunk:
-    r"""One hunk of a unified diff, for display; `index` counts from 0, and `header` is the line that begins with "@@".
+    r"""One hunk of a unified diff, for display."""
 
-    `lines` have a " ", "+" or "-", and no newline; "\ No newline at end of file" follows a line that has none. `old`
-    and `new` are the ranges of its lines in the texts: the first, from 0, and the one after the last.
-    """
-
-    index: int
-    header: str
+    index: int  # from 0
+    header: str  # the line that begins with "@@"
+    # with " ", "+" or "-", without newlines; "\ No newline at end of file" follows a line that has none
     lines: tuple[str, ...]
-    old: tuple[int, int]
-    new: tuple[int, int]
+    old: tuple[int, int]  # its lines in the text before: the first, from 0, and the one after the last
+    new: tuple[int, int]  # the same for the text after
 
 
 def hunks(old: bytes, new: bytes, texts: TextDiffer, call: Call) -> tuple[Hunk, ...]:

@@ -25,15 +25,11 @@ _MOST_BYTES = 4 << 20
 
 @attrs.frozen
 class FileOnDisk:
-    """A file as it was when an editor's report was processed.
+    """A file as it was when an editor's report was processed."""
 
-    `data` is None if it does not exist, cannot be read, or is not UTF-8 text. `changed_at` is its ctime, in nanoseconds
-    since 1970; `changed_ago` the seconds from then to the first report, negative if it changed later.
-    """
-
-    data: bytes | None
-    changed_at: int
-    changed_ago: float
+    data: bytes | None  # its bytes; None if it does not exist, cannot be read, or is not UTF-8 text
+    changed_at: int  # its ctime, in nanoseconds since 1970
+    changed_ago: float  # the seconds between `changed_at` and the first report; negative if it changed later
 
     @property
     def is_fresh(self) -> bool:
@@ -70,13 +66,10 @@ Report = DocumentOpened | DocumentChanged | DocumentSaved | DocumentClosed
 
 @attrs.frozen
 class TextEdit:
-    """A change of a text by somebody typing; None for an unknown text.
-
-    `before_at` is when the editor was last known to show the text `before`, by `time.monotonic`.
-    """
+    """A change of a text by somebody typing; None for an unknown text."""
 
     before: bytes | None
-    before_at: float
+    before_at: float  # when the editor was last known to show `before`, by `time.monotonic`
     text: bytes | None
 
 
@@ -127,8 +120,8 @@ class _Document:
         self.is_unsaved = not self.was_on_disk
         if self.was_on_disk:
             is_late = DocumentSaved() in to_come
-            # the editor read the file again, maybe after somebody discarded what they had typed; a save is fresh.
-            # Without typing, a tick is enough: what somebody types is reported before it is saved
+            # the editor read the file again, maybe after the user discarded the typed text; a save is fresh.
+            # Without typing, a tick is enough: typing is reported before it is saved
             if self.is_typed or is_late:
                 was_read = not disk.is_fresh and not (self.is_typed and is_late)
             else:
@@ -176,16 +169,13 @@ class _Document:
 
 @attrs.frozen
 class TypedText:
-    """What was typed into a document (for `Editors.settle`) since its file was last looked at.
-
-    `is_saved`: the editor reported that it saved the text. `is_exact`: the file's bytes are those of the text.
-    """
+    """What was typed into a document since its file was last looked at."""
 
     path: RelPath
     typing: TextEdit
-    is_saved: bool
-    is_exact: bool
-    document: object
+    is_saved: bool  # whether the editor reported that it saved the text
+    is_exact: bool  # whether the file's bytes are those of the text
+    document: object  # for `Editors.settle`
 
 
 class Editors:
@@ -214,8 +204,8 @@ class Editors:
                 del self._of[editor]
             if document.saved is not None:
                 return True
-            # the file may have been saved already, and somebody may have written it again: the next report says so.
-            # Where the texts are unknown, only a look now can tell what was there before somebody typed
+            # the file may have been saved already and written again since: the next report shows that.
+            # If the texts are unknown, only a look now can show what was there before the typing
             is_known = disk.data is not None and document.text is not None
             return document.has_typing and not had_typing and not (is_known and disk.is_fresh)
 

@@ -128,15 +128,12 @@ class Target:
 
 @attrs.frozen
 class FileGoal:
-    """What a file is to become, None for no file; `is_merged` if it is a merge instead of what the target has.
-
-    `target` is the snapshot that says whether the file was really absent.
-    """
+    """What a file is to become."""
 
     path: RelPath
-    target: Target
-    wanted: Entry | None
-    is_merged: bool = False
+    target: Target  # the snapshot that says whether the file was really absent
+    wanted: Entry | None  # None for no file
+    is_merged: bool = False  # whether `wanted` is a merge instead of what the target has
 
 
 @attrs.frozen

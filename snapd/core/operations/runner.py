@@ -55,15 +55,13 @@ class OperationOptions:
 
 @attrs.frozen
 class StartState:
-    """What an operation starts from: the work tree as `seen`, and `before` it with the ignored files captured for it.
+    """What an operation starts from."""
 
-    Those are not changes of anyone. Files in `unsaved` have unsaved text in an editor and are not touched.
-    """
-
+    # the work tree without the ignored files that are captured for the operation, which are nobody's changes
     seen: Snapshot
-    before: Snapshot
+    before: Snapshot  # the work tree with these files
     options: OperationOptions
-    unsaved: frozenset[RelPath]
+    unsaved: frozenset[RelPath]  # files with unsaved text in an editor, which are not touched
 
 
 @attrs.frozen(kw_only=True)
@@ -206,5 +204,4 @@ def _digest(plan: Plan, about: object, work_tree: WorkTree) -> str:
 
 
 def _exact(captured: CapturedFile | None) -> tuple[int, int, ObjectId] | None:
-    """Returns the bytes and the mode of a current file."""
     return None if captured is None else (captured.entry.mode, captured.signature.mode, captured.entry.oid)

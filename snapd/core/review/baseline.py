@@ -19,14 +19,11 @@ _PLACES = 32
 
 @attrs.frozen
 class LineOrigin:
-    """Who wrote a line, whether a person has `accepted` it (a person's own lines are), and who removed it.
-
-    `removed_by` is the agent that did, if it was deleted and came back; None if a person did.
-    """
+    """Where a line comes from."""
 
     writer: LineWriter
-    accepted: bool
-    removed_by: LineWriter | None = None
+    accepted: bool  # whether a person has accepted it; a person's own lines are
+    removed_by: LineWriter | None = None  # the agent that removed it before it came back; None if a person did
 
 
 _numbers = itertools.count()
@@ -90,16 +87,13 @@ class DeletedLines:
 
 @attrs.frozen
 class Block:
-    """A range of lines, from 0 and without the end, that differs between baseline and file, between equal lines.
-
-    `steps` wrote or removed them, in the order of their first change of the file.
-    """
+    """A range of lines that differs between baseline and file, between equal lines: from 0, without the end."""
 
     start: int
     end: int
     base_start: int
     base_end: int
-    steps: tuple[StepId, ...]
+    steps: tuple[StepId, ...]  # wrote or removed them, in the order of their first change of the file
 
 
 @attrs.define
@@ -308,15 +302,12 @@ class Baseline:
 
 @attrs.frozen
 class Version:
-    """A file as it was for a while, in milliseconds since 1970.
-
-    `since` is None if unknown; so is `until`, or if the file is still like this.
-    """
+    """A file as it was for a while, in milliseconds since 1970."""
 
     lines: Sequence[bytes]
     writers: Sequence[LineWriter]
-    since: int | None
-    until: int | None
+    since: int | None  # None if unknown
+    until: int | None  # None if unknown, or if it is still like this
 
 
 _Distance = tuple[int, int]

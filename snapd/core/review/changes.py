@@ -65,14 +65,12 @@ Nature = Literal["agent", "person", "redo", "keep"]
 
 @attrs.frozen
 class LineWriter:
-    """Who wrote or removed a line: an agent in a step, a person, or unknown; "before" is from before snapd watched.
+    """Who wrote or removed a line."""
 
-    `steps` may have written it: several if they were open together. `milliseconds` is when it was noticed, since 1970.
-    """
-
+    # "step" for an agent, "user" for a person, "before" for lines from before snapd watched, "unknown" for all others
     kind: Literal["step", "user", "before", "unknown"]
-    steps: tuple[StepId, ...] = ()
-    milliseconds: int | None = None
+    steps: tuple[StepId, ...] = ()  # those that may have written it: several if they were open together
+    milliseconds: int | None = None  # when it was noticed, since 1970; None if unknown
 
 
 BEFORE = LineWriter("before")
@@ -227,13 +225,10 @@ def _joined(
 
 @attrs.frozen
 class NameHistory:
-    """The history of a file under all its names: its rows of listed events, oldest first; both names of a move.
+    """The history of a file under all its names."""
 
-    `replaced` are the other files that were at one of its names before it: their names, and the numbers of the events
-    by which this one came.
-    """
-
-    rows: Sequence[FileChangeRow]
+    rows: Sequence[FileChangeRow]  # its rows of listed events, oldest first; both names of a move
+    # other files at its names before it, each with the number of the event by which this one came
     replaced: list[tuple[RelPath, int]]
 
 

@@ -83,12 +83,10 @@ def kept_text(choice: Choice, fold: FileFold, file: PendingTexts, texts: Texts) 
 
 @attrs.frozen
 class FileRevert:
-    """What becomes of a file whose pending changes are reverted: its text, None if all are reverted.
+    """What becomes of a file whose pending changes are reverted."""
 
-    With `shared`, it stays as it is, because steps that are not selected took part in the changes.
-    """
-
-    text: bytes | None = None
+    text: bytes | None = None  # the file's text; None if all changes are reverted
+    # whether the file stays as it is, because steps that are not selected took part in the changes
     shared: bool = False
 
 

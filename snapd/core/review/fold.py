@@ -29,15 +29,12 @@ class PendingHunk:
 
 @attrs.frozen(cache_hash=True)
 class PendingFile:
-    """A file with pending changes, without their texts; no hunks if it is not text.
-
-    `id` is opaque and stands for what is pending: the baseline and the file. `owners` are the steps that made it.
-    """
+    """A file with pending changes, without their texts."""
 
     summary: FileSummary
-    id: str
-    hunks: int
-    owners: tuple[StepId, ...]
+    id: str  # an opaque id of what is pending, that is, of the baseline and the file
+    hunks: int  # how many; none for what is not text
+    owners: tuple[StepId, ...]  # the steps whose changes are pending
 
     @property
     def path(self) -> RelPath:
@@ -47,18 +44,15 @@ class PendingFile:
 
 @attrs.frozen
 class PendingTexts:
-    """The pending changes of a file, line by line; no hunks and no bytes for what is not text.
-
-    The text of a symlink is its target. Modes are None for no file. `too_large`: either side is over 10 MB.
-    """
+    """The pending changes of a file, line by line."""
 
     file: PendingFile
-    hunks: tuple[PendingHunk, ...]
-    before: bytes
+    hunks: tuple[PendingHunk, ...]  # none for what is not text; the text of a symlink is its target
+    before: bytes  # the baseline; empty for what is not text, as is `after`
     after: bytes
-    old_mode: int | None
+    old_mode: int | None  # of the baseline; None for no file, as is `new_mode`
     new_mode: int | None
-    too_large: bool
+    too_large: bool  # whether either side is over 10 MB
 
     def decoded(self) -> tuple[str, str, str | None]:
         """Returns both sides as text, and the name of the encoding as in `decode`."""
@@ -68,13 +62,10 @@ class PendingTexts:
 
 @attrs.frozen
 class FoldSummary:
-    """A file without recent changes, without its texts, to save memory.
-
-    `baseline_path` is where the baseline has it; like `pending`, None if nothing is pending.
-    """
+    """A file without recent changes, without its texts, to save memory."""
 
     path: RelPath
-    baseline_path: RelPath | None
+    baseline_path: RelPath | None  # where the baseline has it; None if nothing is pending
     is_gone: bool
     pending: PendingFile | None
 
@@ -166,7 +157,7 @@ class FileFold:
             self._keep(change, texts)
             return
         if change.old != self.now:
-            # the events that say how it came to that have expired
+            # the events that explain it have expired
             self._change(attrs.evolve(change, new=change.old, nature="person", by=BEFORE, operation=None), texts)
         is_persons = change.nature == "person"
         before = self._state() if is_persons and change.operation is not None and self.is_reviewed else None
@@ -175,7 +166,7 @@ class FileFold:
         self._change(change, texts)
         self.path = change.path
         if change.went:
-            # what was pending in it is gone with it
+            # its pending changes are gone with it
             self.pending = None
         self._settle()
         if before is not None and change.operation is not None:

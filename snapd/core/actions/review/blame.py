@@ -39,17 +39,13 @@ from snapd.store.store import Store
 
 @attrs.frozen
 class BlamedLines:
-    """Lines of one writer; `start` is the first line, from 1.
+    """Lines of one writer."""
 
-    For lines from before, `commit` introduced them (None if they were not committed), and `noted` is that commit with
-    what its note says about their writer.
-    """
-
-    start: int
+    start: int  # the first line, from 1
     count: int
     writer: LineWriter
-    commit: GitCommit | None = None
-    noted: NotedCommit | None = None
+    commit: GitCommit | None = None  # for lines from before: what introduced them; None if they were not committed
+    noted: NotedCommit | None = None  # for lines from before: what introduced them, and who wrote them by its note
 
     @property
     def is_before(self) -> bool:
@@ -224,26 +220,20 @@ _FILES = 16
 
 @attrs.frozen
 class _BlameTarget:
-    """The file of a request, as it was before event number `before` and after the changes `unrecorded`.
+    """The file of a request."""
 
-    `entry` is None if there was no file; `milliseconds` is when it was like this, None for now.
-    """
-
-    before: int
-    entry: Entry | None
-    unrecorded: Sequence[FileChange]
-    milliseconds: int | None = None
+    before: int  # the number of the event after it
+    entry: Entry | None  # None if there is no file
+    unrecorded: Sequence[FileChange]  # what changed since the event before it
+    milliseconds: int | None = None  # when it was like this, since 1970; None for now
 
 
 @attrs.frozen
 class _Beginning:
-    """The earliest state of a file that snapd knows: all its names since then, the newest first.
+    """The earliest state of a file that snapd knows."""
 
-    `milliseconds` is when the lines from before were there, since 1970; None if unknown.
-    """
-
-    names: tuple[RelPath, ...]
-    milliseconds: int | None
+    names: tuple[RelPath, ...]  # all its names since then, the newest first
+    milliseconds: int | None  # when the lines from before were there, since 1970; None if unknown
 
 
 @attrs.frozen
