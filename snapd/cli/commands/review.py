@@ -91,7 +91,6 @@ def _wanted(options: argparse.Namespace, found: Backend) -> list[dict[str, Any]]
 
 
 def _hunks(names: Mapping[str, str | None], painter: Painter, shown: Any) -> str:
-    """Formats the hunks of a file, each with its author."""
     moved = f"{printable(shown['renamedFrom'])} → " if "renamedFrom" in shown else ""
     lines = [painter.paint(f"{moved}{printable(shown['file'])}", "bold")]
     if not shown["hunks"]:
