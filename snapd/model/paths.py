@@ -49,11 +49,11 @@ def from_uri(uri: str, field: str) -> bytes:
     # if a client did not encode a name, urlsplit may take a part of it for a query or a fragment
     at = uri.find(parts.path, len(parts.scheme) + 1)
     if at < 0:
-        raise InvalidParams(f"{field}: not a URI: a line break or a tab stands in it raw", field=field)
+        raise InvalidParams(f"{field}: not a URI: it contains a line break or a tab", field=field)
     path = uri[at:]
     decoded = unquote_to_bytes(path.encode("utf-8", "surrogateescape"))
     if b"\0" in decoded:
-        raise InvalidParams(f"{field}: a path cannot hold a NUL byte", field=field)
+        raise InvalidParams(f"{field}: a path cannot contain a NUL byte", field=field)
     return decoded
 
 
