@@ -91,9 +91,9 @@ def revert(context: Context, params: wire.ReviewRevertParams) -> Outcome:
 
 @handles(methods.BLAME)
 def blame(context: Context, params: wire.BlameParams) -> wire.BlameResult:
-    """Says who wrote each line of a file."""
+    """Reports who wrote each line of a file."""
     root = context.workspace.root
-    # of a link, people see what it leads to
+    # for a symlink, users see its target
     known = None if params.hash else lambda name: not os.path.islink(os.path.join(root, name))
     path = convert.path(context, params.file, "file", known)
     lines = None if params.range is None else (params.range.start, params.range.count)
@@ -113,7 +113,7 @@ def blame(context: Context, params: wire.BlameParams) -> wire.BlameResult:
 
 
 def _given(params: wire.BlameParams) -> DatedText | None:
-    """The text that a request has; None for none."""
+    """The text in a request, if any."""
     if params.content is None:
         for field in ("encoding", "at"):
             if getattr(params, field) is not None:
@@ -164,7 +164,7 @@ def _choice(context: Context, params: wire.ReviewKeepParams | wire.ReviewRevertP
 
 
 def _pending_in(context: Context) -> Callable[[RelPath], bool]:
-    """Says whether something is pending in a file, or below a directory."""
+    """A predicate for files or directories with pending changes."""
 
     def pending(path: RelPath) -> bool:
         page = context.workspace.review.page(Choice((path,)), context.call, after=None, limit=1)
@@ -174,7 +174,7 @@ def _pending_in(context: Context) -> Callable[[RelPath], bool]:
 
 
 def _of_session(context: Context, session_id: str | None) -> Callable[[StepId], bool] | None:
-    """Says whether a step, or one that it is a part of, belongs to a session."""
+    """A predicate for steps of a session, including parts of its steps."""
     if session_id is None:
         return None
     context.workspace.sessions.known(session_id)
@@ -183,7 +183,7 @@ def _of_session(context: Context, session_id: str | None) -> Callable[[StepId], 
 
 
 def _of_step(context: Context, step_id: StepId) -> Callable[[StepId], bool]:
-    """Says whether a step is a certain one, or a part of that."""
+    """A predicate for a step and its parts."""
     context.workspace.sessions.known_step(step_id)
     wholes = context.workspace.step_changes.with_wholes
     return lambda other: any(step.step_id == step_id for step in wholes(other))
@@ -195,7 +195,7 @@ def _listed(context: Context, page: PendingPage, cursor: str | None) -> wire.Rev
 
 
 _converted: WeakKeyDictionary[PendingFile, wire.PendingFile] = WeakKeyDictionary()
-"""What was made of files: most of a list is the same when it is asked for again."""
+"""Cache of converted files: most of a list is unchanged when it is requested again."""
 
 
 def _pending(context: Context, found: PendingFile) -> wire.PendingFile:
@@ -222,7 +222,7 @@ def _owners(context: Context, steps: Iterable[StepId]) -> list[wire.Owner]:
 
 def _place(side: str, lines: tuple[int, int]) -> dict[str, int]:
     start, end = lines
-    # as in the header of a hunk: without lines, the line before it
+    # as in a hunk header: without lines, the line before it
     return {f"{side}_start": start + (end > start), f"{side}_lines": end - start}
 
 

@@ -36,7 +36,6 @@ def push(context: Context, params: wire.SessionPushParams) -> wire.SessionPushRe
 def _staying(
     context: Context, params: wire.SessionPushParams | wire.SessionExportParams | wire.SessionHandoverParams
 ) -> dict[str, Any]:
-    """What stays on this machine."""
     return {
         "exclude": tuple(params.exclude or ()),
         "redact": convert.paths(context, params.redact, "redact"),
@@ -129,14 +128,14 @@ def export(context: Context, params: wire.SessionExportParams) -> wire.SessionEx
 
 @handles(methods.SESSION_IMPORT)
 def import_(context: Context, params: wire.SessionImportParams) -> wire.SessionFetchResult:
-    """Takes the sessions of a file."""
+    """Imports the sessions of a file."""
     views = context.workspace.fetched.import_(os.fsdecode(convert.absolute(params.file, "file")), context.call)
     return wire.SessionFetchResult(sessions=[history.session(view) for view in views])
 
 
 @handles(methods.SESSION_APPLY)
 def apply(context: Context, params: wire.SessionApplyParams) -> wire.SessionApplyResult:
-    """Takes in what fetched steps changed."""
+    """Applies the changes of fetched steps."""
     asked = convert.options(context, params)
     folder = None if params.from_ is None else convert.absolute(params.from_, "from")
     applied = context.workspace.applier.apply(
@@ -168,7 +167,7 @@ def handover(context: Context, params: wire.SessionHandoverParams) -> wire.Sessi
 
 @handles(methods.SESSION_TAKEOVER)
 def takeover(context: Context, params: wire.SessionTakeoverParams) -> wire.SessionTakeoverResult:
-    """Takes over what another machine handed over."""
+    """Takes over a folder that another machine handed over."""
     asked = convert.options(context, params)
     there = _carrier(context, params.remote, params.file)
     taken = context.workspace.takeover.take_over(there, params.name, asked, context.call)

@@ -1,7 +1,7 @@
-"""What snapd uses of pygls and lsprotocol; nothing else imports them.
+"""The parts of pygls and lsprotocol that snapd uses; no other module imports these packages.
 
-Both have far more than snapd needs: the types of the whole protocol, and a converter that knows each of them. Here, a
-type costs something once a message needs it.
+Both contain far more: the types of the whole protocol, and a converter for all of them. Here, a type is processed when
+a message needs it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .classes_later import classes_later
 with classes_later():
     from lsprotocol import types as lsp
 
-# these import all of lsprotocol's types
+# these modules import all of lsprotocol's types
 from pygls.protocol import JsonRPCProtocol
 from pygls.protocol.json_rpc import RPCMessage
 from pygls.server import JsonRPCServer
@@ -32,17 +32,10 @@ __all__ = ["CONVERTER", "Feature", "JsonRPCProtocol", "JsonRPCServer", "OpeningP
 
 @attrs.frozen(kw_only=True)
 class OpeningParams:
-    """The params of `initialize`, without what does not matter to snapd.
+    """The params of `initialize` that snapd uses: lsprotocol's class refers to 200 classes of editor capabilities.
 
-    lsprotocol's own class leads to a class for each capability that an editor can have, 200 of them.
-
-    Attributes:
-        capabilities: what the client can do; must be there.
-        process_id: of the client, if it named one.
-        root_uri: the folder to open where `workspace_folders` are not given.
-        root_path: the same by its path, as old clients send it.
-        workspace_folders: the folders to open.
-        initialization_options: settings, and the token.
+    `root_uri`, or `root_path` from old clients, is used without `workspace_folders`. `initialization_options` has
+    settings and the token.
     """
 
     capabilities: Any
@@ -54,13 +47,10 @@ class OpeningParams:
 
 
 class Feature:
-    """What pygls is given for a method: it sets attributes on it, which fails for a bound method.
+    """A handler for pygls, which sets attributes on it: that fails for a bound method.
 
-    It also looks for a parameter that wants the server. With a function, it takes 2 ms to find out that the 60 of a
-    connection have none; a hook has a connection of its own.
-
-    Args:
-        handle: is called with the params.
+    pygls also inspects functions for a parameter for the server, which takes 2 ms for the 60 of a connection; a hook
+    has a connection of its own.
     """
 
     __signature__ = inspect.Signature([inspect.Parameter("params", inspect.Parameter.POSITIONAL_ONLY)])
@@ -79,10 +69,7 @@ def _camel_case(name: str) -> str:
 
 
 def _make_converter() -> Converter:
-    """A converter that takes the messages of editors as `lsprotocol.converters.get_converter` does.
-
-    That one asks each class of the protocol for its fields when it is made.
-    """
+    """A replacement for `lsprotocol.converters.get_converter`, which reads the fields of all classes at once."""
     converter = Converter()
 
     def hook(cls: type[attrs.AttrsInstance]) -> Callable[[Any, Any], Any]:
@@ -99,11 +86,11 @@ def _make_converter() -> Converter:
 
 
 def _language(value: Any, _: Any) -> Any:
-    """Any language's name, whether or not the protocol lists it."""
+    """Accepts any language id, whether or not the protocol lists it."""
     if isinstance(value, (list, dict)):
         raise ValueError("no name of a language")
     return value
 
 
 CONVERTER = _make_converter()
-"""Makes objects of what editors send."""
+"""Structures messages from editors."""

@@ -1,6 +1,6 @@
-"""Watches the process that a private daemon works for, and ends the daemon with it.
+"""Ends a private daemon when its client's process ends.
 
-Usually the end of the input is enough. It does not come while a child of that process still has the pipe open.
+The end of input usually does that, but not while a child of that process still holds the pipe open.
 """
 
 from __future__ import annotations
@@ -14,12 +14,7 @@ if TYPE_CHECKING:
 
 
 class ParentWatch:
-    """Calls a function when a process has ended. Use it on one loop only.
-
-    Args:
-        loop: the loop on which to watch.
-        ended: called once.
-    """
+    """Calls `ended` once when a process has ended. Use it on one loop only."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, ended: Callable[[], None]) -> None:
         self._loop = loop
@@ -27,12 +22,9 @@ class ParentWatch:
         self._descriptor = -1
 
     def watch(self, process: int) -> None:
-        """Watches the process of the client, on Linux only.
+        """Watches the client's process (the `processId` of `initialize`), on Linux only.
 
-        A process that is not an ancestor of this one is ignored: its id comes from another namespace.
-
-        Args:
-            process: the `processId` of `initialize`.
+        Ignores a process that is not an ancestor of this one: its id comes from another namespace.
         """
         if self._descriptor >= 0 or not hasattr(os, "pidfd_open") or not _is_above(process):
             return
@@ -56,7 +48,6 @@ class ParentWatch:
 
 
 def _is_above(process: int) -> bool:
-    """Whether a process is an ancestor of this one."""
     above = os.getppid()
     while above > 1:
         if above == process:

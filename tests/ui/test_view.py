@@ -470,7 +470,7 @@ async def test_prompts_wrap_names_keep_their_end_and_panes_resize(client: Client
     name = f"{'deep/' * 12}basket_of_everything.py"
     take(client, project, {name: b"x\n"}, description="deep", message_id="M")
     async with shown(project, (110, 24)) as view:
-        await view.select("word0")
+        await view.select("» ")
         await view.until(lambda: any("word39" in line for line in view.diff), "the prompt")
         assert [line for line in view.diff if "word" in line] != [words]
         assert " ".join(" ".join(line for line in view.diff if line.startswith("word")).split()) == words

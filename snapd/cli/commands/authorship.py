@@ -41,7 +41,7 @@ def print_authors(options: argparse.Namespace) -> int:
     """Prints who wrote the lines of commits, in the requested format."""
     for name, field in _OTHERS.items():
         given = getattr(options, field)
-        # -n 0 is given, too
+        # `-n 0` counts as given
         if given is not None and given is not False:
             hint = "leave one of them out: with --format, the log is about commits"
             raise InvalidParams(f"--format: cannot be used with {name}", hint=hint, field="--format")

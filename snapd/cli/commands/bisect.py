@@ -215,7 +215,7 @@ def _command(options: argparse.Namespace) -> list[str]:
     words: list[str] = options.words
     if not words:
         raise InvalidParams("expected a command after --", hint=_FOR_EXAMPLE, field="COMMAND")
-    # one with a relative path is looked for in each snapshot
+    # a relative path is looked up in each snapshot
     if (os.path.isabs(words[0]) or not os.path.dirname(words[0])) and shutil.which(words[0]) is None:
         raise InvalidParams(
             f"{printable(words[0])}: command not found",
@@ -270,7 +270,6 @@ def _names(rows: Iterable[dict[str, Any]]) -> set[str]:
 
 
 def _prompts(found: Backend, steps: list[dict[str, Any]]) -> list[str]:
-    """Returns the known prompts of steps, each once."""
     asked = {step["messageId"]: step["sessionId"] for step in steps if "messageId" in step}
     prompts: dict[str, None] = {}
     for session in dict.fromkeys(asked.values()):
@@ -281,10 +280,7 @@ def _prompts(found: Backend, steps: list[dict[str, Any]]) -> list[str]:
 
 
 class Exports:
-    """The exports into the folder `scratch`; with `reuse`, keeps what commands made in it, except files of a snapshot.
-
-    `root` is the workspace, absolute and canonical.
-    """
+    """The exports of the workspace into `scratch`; with `reuse`, keeps what is there, except files of a snapshot."""
 
     def __init__(self, found: Backend, root: bytes, scratch: Scratch, *, reuse: bool) -> None:
         self._found = found

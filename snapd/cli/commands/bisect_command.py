@@ -39,7 +39,7 @@ class TrialCommand:
 
     def __enter__(self) -> TrialCommand:
         for number in _STOPPING:
-            # what is ignored stays so: nohup
+            # an ignored signal stays ignored, as with nohup
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self._before[number] = signal.signal(number, self._on_signal)
         return self
@@ -48,7 +48,7 @@ class TrialCommand:
         for number, handler in self._before.items():
             signal.signal(number, handler)
         if self._came in (signal.SIGTERM, signal.SIGHUP):
-            # whoever sent it learns that it was this which ended the process
+            # end by the same signal, so that the sender can see that
             signal.signal(self._came, signal.SIG_DFL)
             os.kill(os.getpid(), self._came)
         self._check()
@@ -91,7 +91,7 @@ class TrialCommand:
             raise KeyboardInterrupt
 
     def _start(self, directory: bytes) -> subprocess.Popen[bytes]:
-        # standard output has the answer alone. Where nobody reads the other one, the command must not fail for that
+        # standard output is for the result; if standard error has no reader, the command must not fail
         output = 2 if can_be_asked() else subprocess.DEVNULL
         return subprocess.Popen(
             self._words,
@@ -117,12 +117,12 @@ class TrialCommand:
             try:
                 os.killpg(self._process.pid, number)
             except (ProcessLookupError, PermissionError):
-                # nobody of it is left; macOS says the latter where only what has ended is
+                # the group is empty; macOS raises the latter if only ended processes are left
                 return
 
     def _on_signal(self, number: int, _: FrameType | None) -> None:
         if self._came is not None:
-            # no more patience
+            # do not wait any longer
             self._send(signal.SIGKILL)
             return
         self._came = number

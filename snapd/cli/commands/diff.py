@@ -196,7 +196,7 @@ def files(options: argparse.Namespace) -> int:
     if sys.stdout.isatty():
         pager.show(options, "".join(f"{shell_name(name)}\n" for name in exact))
     else:
-        # a script gets the very bytes
+        # a script gets the exact bytes
         sys.stdout.buffer.writelines(os.fsencode(f"{name}\n") for name in exact)
         sys.stdout.buffer.flush()
     return DONE
@@ -254,7 +254,7 @@ def snapshots(options: argparse.Namespace) -> int:
 
 def _wanted(found: Backend, number: int) -> Iterator[dict[str, Any]]:
     """Yields the snapshots, without automatic ones that equal the one before."""
-    # one more says whether there are more
+    # one more, to see whether there are more
     for taken in pages(found, "snapshot/list", {"limit": number + 1 if number else None}, "snapshots"):
         if taken.get("files") != 0 or taken["kind"] == "track":
             yield taken

@@ -65,7 +65,7 @@ def doctor(options: argparse.Namespace) -> int:
         **of_folder,
     }
     results = {}
-    # the settings last: they are asked of the daemon, which that may start
+    # the settings last: the request may start the daemon
     for name in sorted(checks, key=lambda name: name == "settings"):
         try:
             results[name] = {"check": name, "ok": True, "found": checks[name]()}
@@ -226,7 +226,7 @@ def _listed(folder: str, closed: list[str]) -> Iterator[tuple[str, list[str]]]:
     """Yields the directories of a folder, except those of a `.git`, each with the names in it."""
 
     def tell(error: OSError) -> None:
-        # one that has just gone is none that could not be listed
+        # a directory that was just deleted is not a problem
         if not isinstance(error, FileNotFoundError):
             closed.append(error.filename)
 

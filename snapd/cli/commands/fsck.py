@@ -66,7 +66,7 @@ def fsck(options: argparse.Namespace) -> int:
             else:
                 answer = _check_store(store, quick=False, repair=options.repair)
         except SnapdError as error:
-            # one that cannot be checked must not keep the others from it
+            # one that cannot be checked must not stop the others
             answer = {"store": store, "error": {"kind": error.kind, "message": error.message, "hint": error.hint}}
         answers.append(answer)
         code = max(code, _code(options, answer))
@@ -84,7 +84,7 @@ def check_folder(options: argparse.Namespace, folder: str, *, repair: bool = Fal
     if not repair:
         return first
     try:
-        # by now it can be opened, if that can be had at all: then there is more to repair it from
+        # the first repair may have made it possible to open it: then there is more to repair from
         last = _ask(options, folder, params)
     except StoreCorrupt:
         return first
@@ -109,7 +109,7 @@ def _check_closed(folder: str, *, repair: bool, quick: bool, reason: StoreCorrup
     try:
         return _check_store(_store_of(locations, settings, folder), quick=quick, repair=repair)
     except StoreLocked:
-        # it is open after all, and what is wrong with it is what its owner said
+        # a daemon has it open, and its error is the relevant one
         raise reason from None
 
 

@@ -49,7 +49,7 @@ def acp(options: argparse.Namespace) -> int:
             "expected an agent after --", hint="for example: snapd acp -- claude-agent-acp", field="AGENT"
         )
     if os.isatty(0):
-        # nobody speaks the protocol there: a person logs in, or asks the agent for its version
+        # on a terminal, a person logs in or asks the agent for its version
         return _without_proxy(words)
     _log()
     from snapd.acp.proxy import run

@@ -72,7 +72,6 @@ def revert_pending(options: argparse.Namespace) -> int:
 
 
 def _meant(options: argparse.Namespace, found: Backend, files: list[dict[str, Any]]) -> Any:
-    """Returns the params that select what is kept."""
     given = [bool(options.what), options.session is not None, options.all]
     if sum(given) != 1:
         raise InvalidParams(
@@ -139,7 +138,7 @@ def restore(options: argparse.Namespace) -> int:
 def _check_known(options: argparse.Namespace, found: Backend, tree: str, path: str) -> None:
     """Ensures that a path exists somewhere: a mistyped name would be reported as unchanged."""
     file = in_folder(options, path)
-    # a name that is no UTF-8 is not mistyped
+    # a name that is not UTF-8 is not mistyped
     if file.startswith("file:") or os.path.lexists(file):
         return
     if ask(found, "snapshot/fileExists", {"hash": tree, "file": file})["exists"]:

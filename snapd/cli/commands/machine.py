@@ -159,7 +159,7 @@ def _listens(socket: str) -> bool:
     try:
         connection = connect(socket)
     except OSError:
-        # whoever is there is nobody whom commands would reach
+        # commands could not reach that process
         return False
     if connection is None:
         return False

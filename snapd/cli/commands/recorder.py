@@ -77,7 +77,7 @@ class Recorder:
                 elif self._left() == 0:
                     self._begin()
             except _FAILURES as error:
-                # whatever it is: the command that is recorded goes on, and so does this
+                # the recorded command goes on, so recording must, too
                 self.trouble = error
                 self._recover()
 
@@ -101,7 +101,7 @@ class Recorder:
         elif told.method == "session/didChange":
             step = params.get("step")
             if step is not None and step["stepId"] == self._open and step["state"] != "open":
-                # somebody ended it; what the command does from now on is to be recorded all the same
+                # another client ended it; the rest must be recorded all the same
                 self._resume()
         elif told.method == RECONNECTED:
             self._resume()
@@ -110,7 +110,6 @@ class Recorder:
             self.trouble = params.get("error") or ConnectionLost(params["reason"])
 
     def _begin(self) -> None:
-        """Begins a step, which ends the one before it."""
         self._changed = None
         begun = self.backend.request(
             "agent/report", {"sessionId": self.session_id, "event": "callBegin", "sequential": True}
@@ -133,13 +132,13 @@ class Recorder:
         steps = self.backend.request("session/steps", known)["steps"]
         # one at most: each began as the one before it ended
         self._open = next((step["stepId"] for step in steps if step["state"] == "open"), None)
-        # whatever was told meanwhile was not heard; the next difference counts, from whichever snapshot
+        # notifications may have been missed; the next difference counts, from whichever snapshot
         self._base = None
         if self._open is not None:
-            # tried again, where it was the turn of a step that failed
+            # retries a step that failed
             self._changed = time.monotonic()
             return
-        # if somebody ended the session, this resumes it
+        # resumes the session if it was ended
         self._begin()
 
 
@@ -164,11 +163,11 @@ class HookSessions:
             name = session["sessionId"]
             known = self._before.get(name)
             if known is None and "endedAt" not in session:
-                # the agent is gone and did not say so: what changes from now on is not its own
+                # the agent is gone without reporting it: later changes are not its own
                 self.backend.request("session/end", {"sessionId": name})
             if session["stepCount"] > (known or 0):
                 steps[name] = self.backend.request("session/steps", {"sessionId": name})["steps"][known or 0 :]
-        # what changed beside the agent's steps is in a snapshot too
+        # captures what changed outside of the agent's steps, too
         self.end = self.backend.request("snapshot/track")["hash"] or ""
         return steps
 

@@ -49,8 +49,8 @@ def status(options: argparse.Namespace) -> int:
         with backend(options) as found:
             result = ask(found, "snapshot/status", {})
     finally:
-        # also where the folder cannot be opened, which may be why
-        waiting = _print_unrecorded(os.path.realpath(folder_of(options)))
+        # also if the folder cannot be opened, which may be the reason
+        waiting = _unrecorded_events(os.path.realpath(folder_of(options)))
     if options.json:
         print_json({**result, "waiting": waiting})
         return DONE
@@ -63,11 +63,11 @@ def status(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _print_unrecorded(folder: str) -> list[dict[str, str]]:
+def _unrecorded_events(folder: str) -> list[dict[str, str]]:
     spool = spool_directory(Locations.from_environment(os.environ).data)
     if not os.path.lexists(spool):
         return []
-    # imported late: almost always, there is none
+    # imported late, since there is rarely any
     from snapd.hook.spool import describe_waiting
 
     waiting = describe_waiting(spool, folder)
@@ -79,7 +79,6 @@ def _print_unrecorded(folder: str) -> list[dict[str, str]]:
 
 
 def _rows(painter: Painter, folder: str, result: StatusResult) -> dict[str, list[str]]:
-    """Returns the lines about each subject."""
     now = local_now()
     rows = {
         "folder": [shell_name(folder)],
@@ -105,7 +104,7 @@ def _rows(painter: Painter, folder: str, result: StatusResult) -> dict[str, list
 
 def _table(painter: Painter, rows: list[tuple[str, str, str]]) -> list[str]:
     widths = [aligned(row[at] for row in rows) for at in range(2)]
-    # what somebody has set is what somebody looks for
+    # highlights what is not the default
     return [
         f"{name.ljust(widths[0])}  {painter.paint(value.ljust(widths[1]), 'dim' if source == 'default' else 'bold')}"
         f"  {painter.paint(source, 'dim')}"

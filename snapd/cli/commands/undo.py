@@ -148,7 +148,7 @@ def revert_hunk(options: argparse.Namespace) -> int:
             chosen = choose(options, printable(options.file), hunks, "revert", hint).hunks
             if chosen and not options.yes:
                 agreed = _plan(found, {**every, "hunks": chosen})
-                # what is chosen can be as it was shown only if the whole still is
+                # the chosen hunks are as shown only if the whole plan still is
                 agreed = agreed if _plan(found, every) == shown else shown
         if not chosen:
             return declined(options)

@@ -144,7 +144,7 @@ def _certificate(options: argparse.Namespace) -> tuple[str, str] | None:
 
 
 def _no_password() -> str:
-    # openssl would ask on the terminal
+    # otherwise openssl asks on the terminal
     return ""
 
 
@@ -157,7 +157,7 @@ def _opened(url: str, locations: Locations) -> Iterator[None]:
     locations.make_runtime()
     path = os.path.join(locations.runtime, f"web-{os.getpid()}.html")
     shown = html.escape(url)
-    # what an earlier process of this number left is replaced, whatever it is
+    # replaces what an earlier process with this id left
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -200,7 +200,7 @@ def ui(options: argparse.Namespace) -> int:
 
     link = Link(options.socket, folder_of(options))
     if options.color == "never":
-        # textual reads its setting from here
+        # textual reads this variable
         os.environ["NO_COLOR"] = "1"
     elif options.color == "always":
         os.environ.pop("NO_COLOR", None)

@@ -31,7 +31,7 @@ def candidates(parser: argparse.ArgumentParser, words: list[str]) -> list[Candid
         return []
     found: dict[str, str] = {}
     for word, description in _all(wanted):
-        # each candidate is a line, which the shell shows as it is
+        # the shell shows each candidate as a line, unescaped
         if word.startswith(wanted.word) and word.isprintable():
             found.setdefault(wanted.before + word, description)
     return list(found.items())
@@ -72,7 +72,7 @@ def _named(wanted: CursorContext, metavar: str) -> Iterable[Candidate]:
         return [*known.steps(wanted.word), ("last ", "the last step")]
     if metavar in ("SNAPSHOT", "TO"):
         return known.snapshots(wanted.word)
-    if metavar == "FILE@SNAPSHOT | STEP":
+    if metavar == "FILE@SNAPSHOT | STEP | PROMPT":
         return _shown(wanted.word, known)
     return []
 
@@ -107,10 +107,11 @@ def _shown(word: str, known: DaemonCandidates) -> Iterator[Candidate]:
     named = split_file(word)
     if named is None:
         yield from known.steps_and_files(word)
+        yield from known.messages()
         return
     file, snapshot = named
     if file.endswith("@") and not snapshot:
-        # the beginning of a time
+        # an unfinished time
         file, snapshot = file[:-1], "@"
     elif file.endswith("@"):
         file, snapshot = file[:-1], f"@{snapshot}"
@@ -145,7 +146,7 @@ def expected(parser: argparse.ArgumentParser, words: list[str]) -> CursorContext
 
 
 class _Reader:
-    """Reads the words as `argparse` would, and stops where the words do."""
+    """Reads the words as `argparse` would, and stops where they end."""
 
     def __init__(self, parser: argparse.ArgumentParser) -> None:
         self._command: list[str] = []
@@ -214,7 +215,7 @@ class _Reader:
         return self._of(word, self._arguments[0] if self._arguments else None)
 
     def _options(self) -> list[tuple[str, str]]:
-        # the long name says what it does
+        # the long name is descriptive
         return [
             (max(action.option_strings, key=len), action.help or "")
             for action in self._parser._actions
@@ -250,10 +251,10 @@ class Line:
         is_word = is_escaped = is_dollar = False
         before = 0
         for char in text:
-            # $"..." is to be translated, and $'...' has backslashes; $$ is the shell's process
+            # $"..." is translated text, $'...' has backslash escapes; $$ is the shell's process id
             follows_dollar, is_dollar = is_dollar, False
             if is_escaped:
-                # between quotes, a backslash is one before most characters
+                # between quotes, a backslash before most characters stands for itself
                 known = {'"': '"\\$`', "$'": "'\"\\"}.get(self._quote, char)
                 self.words[-1] += char if char in known else f"\\{char}"
                 is_escaped = False
@@ -281,13 +282,10 @@ class Line:
                     self._kept = len(self.words[-1]) - (char in _KEPT)
 
     def reply(self, candidate: str) -> str:
-        """Returns what readline should substitute for its part of the last word, given the whole word.
-
-        A complete word ends with a blank.
-        """
+        """Returns what readline should substitute for its part of the last word; a blank ends a complete one."""
         rest = candidate[self._kept :]
         if self._quote:
-            # readline closes the quote, and adds the blank itself; all else it takes as it is
+            # readline closes the quote and adds the blank itself; it takes everything else literally
             escaped = _ESCAPED[self._quote]
             return "".join(escaped.get(char, char) for char in rest.removesuffix(" "))
         end = " " if rest.endswith(" ") else ""

@@ -129,7 +129,7 @@ class DaemonCandidates:
             finally:
                 found.close()
         except (SnapdError, OSError):
-            # the user hears of it from the command, not from the Tab key
+            # the command will report it, not the Tab key
             return []
 
     def _reach(self, folder: str) -> Backend | None:
@@ -158,14 +158,14 @@ def _below(folder: str, directory: str) -> str:
 def _files_in(found: Backend, tree: str, below: str, word: str) -> Iterator[Candidate]:
     """Yields files of a snapshot in the directory `below`, relative to that."""
     names = found.request("snapshot/listFiles", {"hash": tree, "prefix": below + word, "limit": _NAMES})["files"]
-    # a name that is no UTF-8 comes as its URI, and nobody can type it
+    # a name that is not UTF-8 is a URI, which cannot be typed
     return next_parts([name[len(below) :] for name in names if not name.startswith("file:///")], word)
 
 
 def _steps(found: Backend, word: str) -> Iterator[Candidate]:
     now = local_now()
     steps = found.request("step/find", {"prefix": word, "limit": _LOOKED_AT})["steps"]
-    # a word that is all but a whole name may mean a step that changed nothing
+    # if only steps without changes match, the word names one of them
     worthy = [step for step in steps if not is_empty(step)] or steps
     learn(found, worthy[:_SHOWN])
     for step in worthy[:_SHOWN]:

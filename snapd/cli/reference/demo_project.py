@@ -99,12 +99,12 @@ class DemoProject:
         kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
         os.environ.clear()
         home = os.path.join(self._scratch, "home")
-        # its runtime directory is where a socket's path is short
+        # a socket needs a short path
         runtime = os.path.join(self._scratch, "run")
         os.environ.update(kept, HOME=home, SNAPD_RUNTIME_DIR=runtime, COLUMNS=_WIDTH, TZ="UTC", NO_COLOR="1")
         time.tzset()
         os.chdir(self.folder)
-        # nothing else makes a store's names and times the same each time
+        # only this makes the store's ids and times the same each time
         from snapd.cli.terminal import times
 
         replaced: list[tuple[Any, str, Any]] = [

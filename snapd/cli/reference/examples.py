@@ -96,7 +96,7 @@ def play(project: DemoProject) -> Played:
                 player.show(words)
         else:
             player.show(words)
-    # a daemon lives in real time and makes names of its own
+    # a daemon uses the real time and generates its own ids
     typed, printed = player.played["run"]
     return {**player.played, "run": (typed, _RANDOM_NAME.sub("7c1e90", printed))}
 
@@ -105,7 +105,7 @@ def _prepare(project: DemoProject, words: str) -> None:
     if words == "purge":
         project.write("token.txt", None)
     elif words == "agent install":
-        # a folder that makes it look installed
+        # makes the agent look installed
         project.write("../home/.codex/config.toml", 'model = "gpt-5.5"\n')
 
 

@@ -97,7 +97,7 @@ def commands(parser: argparse.ArgumentParser, words: str = "") -> Iterator[tuple
     below = subcommands(parser)
     if not below:
         yield words, parser
-    # below a command, as they were added
+    # subcommands stay in the order in which they were added
     order = [] if words else [name for names in grouped().values() for name in names]
     for name in sorted(below, key=lambda name: order.index(name) if name in order else len(order)):
         yield from commands(below[name], f"{words} {name}".strip())
@@ -185,7 +185,7 @@ def _common() -> list[argparse.Action]:
 def _row(action: argparse.Action) -> str:
     value = "" if action.nargs == 0 else f" {_value(action)}"
     names = ", ".join(f"`{name}{value}`" for name in action.option_strings) or f"`{_value(action)}`"
-    # what is no border of the table
+    # a `|` that is not a border of the table
     cells = [cell.replace("|", "\\|") for cell in (names, str(action.help))]
     return f"| {' | '.join(cells)} |"
 

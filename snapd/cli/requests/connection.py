@@ -51,7 +51,7 @@ def backend(options: argparse.Namespace, folder: str | None = None) -> Iterator[
     try:
         yield found
         if not getattr(options, "json", False):
-            # what is printed afterwards has ids, too
+            # ids may be printed afterwards
             learn_answers()
     finally:
         found.close()
@@ -66,10 +66,9 @@ def daemon_at(socket: str | None) -> tuple[Locations, str]:
 def connected(
     socket: str | None, folder: str, timeout: float | None, *, only_open: bool = False
 ) -> tuple[RemoteBackend, Client]:
-    """Connects to the daemon on a socket (None for the user's own), starting it if needed, and opens a folder in it.
+    """Connects to the daemon (socket None: the user's own), starting it if needed, and opens a folder in it.
 
-    `timeout` is in seconds for each answer; None for no limit. With `only_open`, opens the folder only if another
-    client has it open.
+    `timeout` is in seconds for each answer. With `only_open`, opens the folder only if another client has it open.
     """
     from snapd.backend import RemoteBackend, connect
 
@@ -80,7 +79,7 @@ def connected(
     except IoError as error:
         from snapd.settings.sources import read_file
 
-        # a daemon does not start with wrong settings: then the user needs to see that error
+        # a daemon does not start with wrong settings: raise that error
         read_file(locations.config_file)
         raise NoDaemon(error.message, hint=error.hint, **error.data) from error
     if path == locations.socket and os.path.lexists(spool_directory(locations.data)):
@@ -150,7 +149,7 @@ def in_folder(options: argparse.Namespace, path: str) -> str:
     except UnicodeEncodeError:
         from snapd.model.paths import to_uri
 
-        # JSON cannot hold such a name
+        # JSON cannot represent such a name
         return to_uri(os.fsencode(full))
     return full
 

@@ -22,10 +22,7 @@ _SILENT = frozenset({"step", "session", "mcp", "complete"})
 
 
 def folder_of(options: argparse.Namespace) -> str:
-    """Returns the absolute folder of a command, and reports if it is not the directory that the user named.
-
-    A directory that does not exist is returned as it is, to be refused.
-    """
+    """Returns the absolute folder of a command, existing or not; reports if it is not the directory that was named."""
     directory: str = os.path.abspath(options.directory)
     if options.here or not os.path.isdir(directory):
         return directory
@@ -62,7 +59,7 @@ def _suggest_former(folder: str, locations: Locations) -> None:
     known = has_history(store)
     if known and is_folder_of(store, real):
         return
-    # imported late: almost always, the folder is the one that it was
+    # imported late, since it is rarely needed
     from snapd.folders.former import former_histories, is_another
 
     former = [] if known else former_histories(store, real)

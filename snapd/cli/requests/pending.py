@@ -71,7 +71,7 @@ def choose_hunks(
         file = file_of(row)
         shown = ask(found, "review/file", {"file": file})
         expect = {} if options.yes else {"expect": {file: shown["id"]}}
-        # what has no hunks is one piece
+        # a file without hunks is one piece
         hunks: Sequence[Any] = shown["hunks"] or [{"index": -1, "header": as_a_whole(shown), "lines": []}]
         title = f"{printable(row['file'])}  {authors(found, row['owners'])}"
         answer = choose(options, title, hunks, verb, f"name files without -p, or {verb} all hunks with --yes")

@@ -59,10 +59,7 @@ def find_snapshot(found: Backend, word: str, *, or_oldest: bool = True) -> str:
 
 
 def find_sides(found: Backend, word: str, other: str | None) -> tuple[str, str | None]:
-    """Returns the snapshots to compare, the second None for the current files.
-
-    A step alone stands for its changes: its first snapshot is compared with its last.
-    """
+    """Returns the snapshots to compare (None for the current files); a step alone stands for its first and last one."""
     first = _find(found, word)
     if other is not None:
         return first.hash, _find(found, other).hash
@@ -119,7 +116,7 @@ def _at(found: Backend, word: str, *, or_oldest: bool) -> str:
     before = until.astimezone(UTC).isoformat(timespec="seconds")
     taken = ask(found, "snapshot/list", {"before": before, "limit": 1, "counts": False})["snapshots"]
     if taken:
-        # a time is not exact: say what it was taken for
+        # a time is not exact: show which snapshot was chosen
         print_once(f"snapd: {word} is {_described(taken[0], now)}")
         return taken[0]["hash"]
     oldest = deque(pages(found, "snapshot/list", {"counts": False}, "snapshots"), maxlen=1)
@@ -240,7 +237,7 @@ def _time_range(text: str, now: datetime) -> tuple[datetime, datetime] | None:
             return ago, ago
         return _at_clock(text, now)
     except (ValueError, OverflowError, OSError):
-        # or one that no clock of this machine can show
+        # or outside of the range of this machine's clock
         return None
 
 

@@ -33,7 +33,7 @@ def _as_seen(found: re.Match[str]) -> str:
         return "\033"
     if "\udc80" <= char <= "\udcff":
         return f"\\x{ord(char) - 0xDC00:02x}"
-    # JSON, which has the lower ones escaped already, stays JSON
+    # the lower ones are escaped in JSON already, so this keeps it valid
     return f"\\u{ord(char):04x}" if char >= "\x7f" else char.encode("unicode_escape").decode("ascii")
 
 

@@ -87,7 +87,7 @@ def fit_title(row: dict[str, Any], room: int) -> str:
         return fit_name(name, room)
     old = printable(row["renamedFrom"])
     each = (room - columns(_MOVED)) // 2
-    # what one of them does not need, the other gets
+    # room that one does not need goes to the other
     first = fit_name(old, max(each, room - columns(_MOVED) - columns(name)))
     return f"{first}{_MOVED}{fit_name(name, room - columns(_MOVED) - columns(first))}"
 

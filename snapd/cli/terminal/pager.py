@@ -45,7 +45,6 @@ def _bytes(text: str) -> bytes:
 
 
 def _pager() -> str | None:
-    """Returns the user's pager command; None for no pager."""
     for name in ("SNAPD_PAGER", "PAGER"):
         if (wanted := os.environ.get(name)) is not None:
             return None if wanted.strip() in _NO_PAGER else wanted
@@ -59,9 +58,9 @@ def _paged(command: str, data: bytes) -> bool:
     sys.stdout.flush()
     environment = {"LESS": _OF_LESS, "LV": "-c", **os.environ}
     with _ctrl_c_is_the_pagers():
-        # the descriptors of this process: what it wraps around them is no business of the pager
+        # the pager gets the descriptors of this process, without our wrappers
         pager = subprocess.Popen(["/bin/sh", "-c", command], stdin=subprocess.PIPE, env=environment)
-        # what ends early has shown enough
+        # `communicate` ignores a pager that the user quits early
         pager.communicate(data)
     if pager.returncode not in _NOT_STARTED:
         return True
@@ -71,7 +70,7 @@ def _paged(command: str, data: bytes) -> bool:
 
 @contextmanager
 def _ctrl_c_is_the_pagers() -> Iterator[None]:
-    # a handler of our own, which a new process does not inherit as it would the wish to ignore
+    # a handler, because a new process would inherit SIG_IGN
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
         yield

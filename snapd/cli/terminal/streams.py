@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 
 class Output(io.FileIO):
-    """A standard stream that can be lost, for the reason `lost`; further output is dropped.
-
-    With `stops`, the first write that fails raises, for a command that only shows something.
-    """
+    """A standard stream that can be lost, for the reason `lost`; with `stops`, the first write that fails raises."""
 
     def __init__(self, descriptor: int) -> None:
         super().__init__(descriptor, "w", closefd=False)
@@ -41,7 +38,7 @@ class Output(io.FileIO):
 
     def _write(self, data: ReadableBuffer) -> int:
         while (written := super().write(data)) is None:
-            # somebody who shares the stream made it one that does not block
+            # a process that shares the stream made it non-blocking
             poll = select.poll()
             poll.register(self.fileno(), select.POLLOUT)
             poll.poll()
@@ -49,10 +46,7 @@ class Output(io.FileIO):
 
 
 class Text(io.TextIOWrapper):
-    """Text on a standard stream: the only way to the terminal, which interprets only our own styles.
-
-    With `obeyed`, the text is all our own, and may move the cursor.
-    """
+    """Text on a standard stream, of which a terminal interprets only our own styles, or all if `obeyed`."""
 
     def __init__(self, raw: Output, encoding: str, *, line_buffering: bool, obeyed: bool = False) -> None:
         super().__init__(
@@ -76,7 +70,7 @@ def take_over() -> Output:
         try:
             os.fstat(descriptor)
         except OSError:
-            # else the next file that is opened would be taken for it; writes to it fail as they would without
+            # keep the number taken, or the next opened file would get it; writes still fail
             os.open(os.devnull, os.O_RDONLY)
     if sys.stdin is None:
         sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115 - until the end

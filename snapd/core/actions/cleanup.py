@@ -94,7 +94,7 @@ class Upkeep:
         """Returns the tree whose objects the work tree takes for stored, which must be kept; None if there is none."""
         tree = self._writer.work_tree.scanner.stored_tree
         if tree is None:
-            # no tree says which objects the work tree takes for stored
+            # unknown: no tree lists the objects that the work tree assumes to be stored
             self._writer.work_tree.scanner.forget_all()
         return tree
 

@@ -191,7 +191,7 @@ def _take_prompt(report: Report, own: list[Step]) -> list[Action]:
         turn = next((step.step_id for step in own if _is_turn(step)), None)
         return [*message, _begin(attrs.evolve(report, tool=TURN), None, own, ends=turn)]
     if not message:
-        # some agents report one that is empty with the results of calls: the turn goes on
+        # some agents report an empty prompt with the results of calls: the turn goes on
         return []
     if report.parent_session is not None:
         # the task of a subagent is not a person's prompt

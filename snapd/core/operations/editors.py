@@ -120,8 +120,8 @@ class _Document:
         self.is_unsaved = not self.was_on_disk
         if self.was_on_disk:
             is_late = DocumentSaved() in to_come
-            # the editor read the file again, maybe after somebody discarded what they had typed; a save is fresh.
-            # Without typing, a tick is enough: what somebody types is reported before it is saved
+            # the editor read the file again, maybe after the user discarded the typed text; a save is fresh.
+            # Without typing, a tick is enough: typing is reported before it is saved
             if self.is_typed or is_late:
                 was_read = not disk.is_fresh and not (self.is_typed and is_late)
             else:
@@ -204,8 +204,8 @@ class Editors:
                 del self._of[editor]
             if document.saved is not None:
                 return True
-            # the file may have been saved already, and somebody may have written it again: the next report says so.
-            # Where the texts are unknown, only a look now can tell what was there before somebody typed
+            # the file may have been saved already and written again since: the next report shows that.
+            # If the texts are unknown, only a look now can show what was there before the typing
             is_known = disk.data is not None and document.text is not None
             return document.has_typing and not had_typing and not (is_known and disk.is_fresh)
 

@@ -157,7 +157,7 @@ class FileFold:
             self._keep(change, texts)
             return
         if change.old != self.now:
-            # the events that say how it came to that have expired
+            # the events that explain it have expired
             self._change(attrs.evolve(change, new=change.old, nature="person", by=BEFORE, operation=None), texts)
         is_persons = change.nature == "person"
         before = self._state() if is_persons and change.operation is not None and self.is_reviewed else None
@@ -166,7 +166,7 @@ class FileFold:
         self._change(change, texts)
         self.path = change.path
         if change.went:
-            # what was pending in it is gone with it
+            # its pending changes are gone with it
             self.pending = None
         self._settle()
         if before is not None and change.operation is not None:

@@ -120,7 +120,7 @@ class RememberedFiles:
 
     def __init__(self) -> None:
         self._files: dict[RelPath, Remembered] = {}
-        # those that can rest, with their numbers of lines, the one that was changed last at the end
+        # the numbers of lines of files that can drop their texts, the latest changed last
         self._awake: dict[RelPath, int] = {}
         self._lines = 0
         self._unfolded: dict[RelPath, None] = {}
@@ -278,7 +278,7 @@ class PendingFiles:
         settled = self._settled
         texts.call.check()
         draft = Draft(settled.files)
-        # what an event did in two parts cannot be found again before both are done
+        # the history cannot be read again between the two parts of an event
         is_found_again = event.seen is None or not isinstance(event.what, Operated | Kept)
         self._add(draft, changes, event.seq, texts, may_wait=is_found_again)
         left = () if event.seen is None else event.seen.left

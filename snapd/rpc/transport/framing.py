@@ -21,7 +21,7 @@ _HEADER = re.compile(rb"[A-Za-z0-9_.-]+[ \t]*:[^\r\n]*\r\n")
 _LINE_END = b"\n"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _HTTP = re.compile(rb"[A-Z]+ |[A-Za-z-]+ [^ ]+ HTTP/")
-"""A header field has no space in its name, and an HTTP method has no colon after it."""
+"""An HTTP request line: unlike a header field, it has a space before any colon."""
 _HTTP_BYTES = 64
 MessageId = int | str
 _HINTS = {
@@ -31,26 +31,23 @@ _HINTS = {
     SERVER_NOT_INITIALIZED: "send `initialize` first, and wait for its answer",
     INTERNAL_ERROR: "the log of the daemon says more; please report it",
 }
-"""What to do next about an error that is not one of snapd's own."""
+"""Default hints by error code."""
 
 
 class HttpRequest(Exception):
-    """The stream begins like an HTTP request: a web page is trying out this port."""
+    """The stream begins like an HTTP request, as from a web page that probes this port."""
 
 
 async def read_frame(reader: StreamReader, limit: int, *, is_first: bool = False) -> bytes | None:
-    """Reads one frame.
+    """Reads one frame and returns its body; None at the end of the stream, even within a body.
 
     Args:
         reader: a stream with a limit of at least `MAX_HEADER_BYTES`.
-        limit: the longest body in bytes. A longer one is refused by its header, before it is read.
-        is_first: whether nothing came before: JSON without a header is then refused although no line ends.
-
-    Returns:
-        The body; None if the stream has ended, even if it ended within a body.
+        limit: the longest body in bytes; a longer one is refused by its header.
+        is_first: whether it begins the stream: JSON without a header is then refused before a line ends.
 
     Raises:
-        RpcError: the bytes are not a frame, or the frame is too long; nothing after it in the stream can be read.
+        RpcError: the bytes are not a frame, or it is too long; nothing after it can be read.
         HttpRequest: the client speaks HTTP.
     """
     length = await _read_header(reader, is_first=is_first)
@@ -69,7 +66,7 @@ async def read_frame(reader: StreamReader, limit: int, *, is_first: bool = False
 
 
 async def _read_header(reader: StreamReader, *, is_first: bool) -> int | None:
-    """Reads a header block. Returns the length of the body, None if the stream has ended."""
+    """Reads a header block; returns the length of the body, or None at the end of the stream."""
     lengths: list[bytes] = []
     size = 0
     begun = await reader.read(1) if is_first else b""
@@ -120,13 +117,9 @@ def frame(body: bytes) -> bytes:
 
 
 def encode(message: dict[str, Any]) -> bytes:
-    """Encodes a message as JSON.
+    """Encodes a message as JSON. Raises `TypeError` for values that are not JSON.
 
-    Surrogates, which Python uses for names that are not valid UTF-8, become U+FFFD. The exact names are in fields of
-    their own.
-
-    Raises:
-        TypeError: the message contains something that is not a JSON value.
+    Surrogates, which represent names that are not UTF-8, become U+FFFD; other fields have the exact names.
     """
     try:
         return orjson.dumps(message)
@@ -147,12 +140,8 @@ def _without_surrogates(value: Any) -> Any:
 class RpcError(Exception):
     """An error answer.
 
-    Args:
-        code: of JSON-RPC, LSP or snapd.
-        message: one sentence.
-        hint: what to do next; default: what is true of every error with this code.
-        message_id: the id of the request, None if it is not known.
-        data: more JSON values, such as `kind` for an error of snapd.
+    `code` is of JSON-RPC, LSP or snapd; the default `hint` depends on it. `message_id` is None if the request's id is
+    unknown. `data` has more JSON values, such as `kind` for an error of snapd.
     """
 
     def __init__(
@@ -173,7 +162,7 @@ class RpcError(Exception):
 
 @attrs.define
 class Request:
-    """A message that must be answered exactly once."""
+    """A message that gets exactly one answer."""
 
     id: MessageId
     method: str
@@ -183,7 +172,7 @@ class Request:
 
 @attrs.define
 class Notification:
-    """A message that must never be answered."""
+    """A message that is never answered."""
 
     method: str
     params: Any
@@ -192,7 +181,7 @@ class Notification:
 
 @attrs.frozen
 class Response:
-    """An answer to a request of ours; the daemon sends none, so nothing waits for it."""
+    """An answer; ignored, as the daemon sends no requests."""
 
     id: MessageId | None
 
@@ -200,8 +189,7 @@ class Response:
 def parse(body: bytes) -> Request | Notification | Response:
     """Parses a message; its params stay JSON values.
 
-    Raises:
-        RpcError: the body is not JSON, is a batch, or is not a JSON-RPC 2.0 message.
+    Raises `RpcError` if the body is not a JSON-RPC 2.0 message, or is a batch.
     """
     try:
         message = orjson.loads(body)
@@ -224,7 +212,7 @@ def parse(body: bytes) -> Request | Notification | Response:
         raise RpcError(INVALID_REQUEST, "method: expected a string", message_id=known_id)
     params = message.get("params")
     if params is None or params == []:
-        # some languages, such as Lua, cannot tell an empty object from an empty array
+        # some languages, such as Lua, encode an empty object as an empty array
         params = {}
     if "id" not in message:
         return Notification(method, params)
