@@ -349,6 +349,6 @@ def _client_errors() -> Iterator[None]:
     except snapd_client.ClientError as error:
         raise IoError(
             f"the daemon did not answer: {error}",
-            hint="it may have done what it was asked: look with 'snapd log', then try again",
+            hint="the request may have been carried out: check with 'snapd log', then try again",
             errno="EPIPE",
         ) from error

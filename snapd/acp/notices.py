@@ -56,7 +56,7 @@ def done(result: StepsOutcome, name: str, folder: str, *, redone: bool = False) 
         head = f"Nothing was changed: {name} {'was not done again' if redone else 'was not taken back'}."
     paragraphs = [head, file_lines(result, redone=redone), *_advice(result, left, folder, redone=redone)]
     if changed and not redone:
-        paragraphs.append("`/redo` does it again.")
+        paragraphs.append("`/redo` redoes it.")
     return "\n\n".join(filter(None, paragraphs))
 
 

@@ -45,7 +45,7 @@ def run(words: Sequence[str], daemon: Daemon, editor: tuple[int, int] = (0, 1)) 
     try:
         agent = Agent(program, words)
     except OSError as error:
-        hint = "check that the file may be executed, and what runs it"
+        hint = "check that the file is executable and that its interpreter exists"
         print(f"snapd: {words[0]}: {error.strerror}\nhint: {hint}", file=sys.stderr)
         return _NOT_EXECUTABLE
     return _Proxy(agent, daemon, os.path.basename(words[0]), editor).run()

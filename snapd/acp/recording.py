@@ -248,5 +248,5 @@ class Daemon:
             return found
         found.close()
         raise WorkspaceRefused(
-            f"snapshots are off in {folder}", hint="turn them on with the setting 'enabled'", path=folder
+            f"snapshots are off in {folder}", hint="turn them on with the setting 'snapshot'", path=folder
         )

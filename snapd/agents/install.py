@@ -154,9 +154,7 @@ def to_install(agent: Agent, path: str, before: bytes | None, record: Record | N
     if agent.style in ("executables", "plugin"):
         after = styles.whole(agent, path).encode()
         if before is not None and before != after and not styles.is_own_file(styles.text_of(before)):
-            raise InvalidParams(
-                "there is a file of somebody else's", hint="move it, or call 'snapd hook' in it", field="NAME"
-            )
+            raise InvalidParams("this file is not from snapd", hint="move it, or call 'snapd hook' in it", field="NAME")
         if before not in (None, after):
             _refuse_edited(before, record)
         if before == after:
@@ -213,7 +211,9 @@ def _refuse_edited(data: bytes | None, record: Record | None) -> None:
     """Raises `InvalidParams` if a file of snapd's was edited: the edits would be lost."""
     if data is not None and record is not None and record.digest != digest(data):
         raise InvalidParams(
-            "somebody edited this file of snapd's", hint="keep the edits elsewhere and remove the file", field="NAME"
+            "this file was edited after snapd wrote it",
+            hint="save the edits elsewhere, then remove the file",
+            field="NAME",
         )
 
 

@@ -98,7 +98,7 @@ def _expecting(handler: Handler[Any, Any]) -> Handler[Any, Any]:
         result = handler(context, params)
         if isinstance(params.expect, str) and result.plan not in (None, params.expect):
             raise PlanChanged(
-                "something else would be done than the plan that the request expects", outcome=unstructure(result)
+                "the request would do something other than the plan that it expects", outcome=unstructure(result)
             )
         return result
 

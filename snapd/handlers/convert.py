@@ -157,7 +157,7 @@ def absolute(text: str, field: str) -> bytes:
     if not path.startswith(b"/"):
         raise InvalidParams(
             f"{field}: expected an absolute path, got {text!r}",
-            hint="the daemon does not know the folder of the client: name the whole path",
+            hint="the daemon does not know the client's directory: send an absolute path",
             field=field,
         )
     return path
@@ -390,7 +390,7 @@ class PagedRequest:
 
 def _not_a_cursor() -> InvalidParams:
     return InvalidParams(
-        "cursor: not the nextCursor of a page of this question",
+        "cursor: not a nextCursor of this request",
         hint="leave it out to get the first page",
         field="cursor",
     )

@@ -116,10 +116,10 @@ def _given(params: wire.BlameParams) -> DatedText | None:
     if params.content is None:
         for field in ("encoding", "at"):
             if getattr(params, field) is not None:
-                raise InvalidParams(f"{field}: only together with content", field=field)
+                raise InvalidParams(f"{field}: only valid with content", field=field)
         return None
     if params.hash is not None:
-        raise InvalidParams("hash: not together with content", field="hash")
+        raise InvalidParams("hash: cannot be used with content", field="hash")
     data = params.content.encode("utf-8")
     if params.encoding is not None:
         try:
@@ -140,7 +140,9 @@ def _choice(context: Context, params: wire.ReviewKeepParams | wire.ReviewRevertP
     }
     named = [name for name, is_given in given.items() if is_given]
     if len(named) != 1:
-        wrong = f"{named[1]}: not together with {named[0]}" if named else "params: nothing says which changes are meant"
+        wrong = (
+            f"{named[1]}: cannot be used with {named[0]}" if named else "params: nothing says which changes are meant"
+        )
         hint = "send exactly one of files, file, stepId, sessionId and all"
         raise InvalidParams(wrong, hint=hint, field=named[1] if named else "params")
     if (params.file is None) != (params.hunks is None):

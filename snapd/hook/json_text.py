@@ -96,9 +96,9 @@ def _parsed(data: bytes) -> dict[str, Any]:
         # some agents send raw control characters in strings
         payload = decode(text.rstrip("\0"))
     except (ValueError, RecursionError) as error:
-        raise NotAnEvent(f"the event is no JSON: {error}") from error
+        raise NotAnEvent(f"the event is not JSON: {error}") from error
     if not isinstance(payload, dict):
-        raise NotAnEvent("the event is no JSON object")
+        raise NotAnEvent("the event is not a JSON object")
     return payload
 
 
@@ -126,7 +126,7 @@ def _shortened(chunk: bytes) -> Iterator[bytes]:
                     piece = cut[0]
             if mark == b"\\":
                 if len(chunk) - at > _ESCAPE:
-                    raise NotAnEvent("the event is no JSON: an escape sequence is wrong")
+                    raise NotAnEvent("the event is not JSON: an escape sequence is wrong")
                 # the rest of the escape sequence is in the next chunk
                 at -= 1
                 yield piece

@@ -62,6 +62,6 @@ def as_rpc_error(error: BaseException) -> RpcError:
     if isinstance(error, asyncio.CancelledError):
         return as_rpc_error(Cancelled("the request was cancelled"))
     if isinstance(error, MemoryError):
-        return as_rpc_error(IoError("no memory is left for this", errno="ENOMEM"))
+        return as_rpc_error(IoError("out of memory", errno="ENOMEM"))
     logger.error("defect", exc_info=error)
     return RpcError(INTERNAL_ERROR, f"internal error ({type(error).__name__})")

@@ -160,7 +160,7 @@ async def login(request: Request, access: Access) -> Response:
     try:
         given = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise InvalidParams("the body is no JSON", field="body") from error
+        raise InvalidParams("the body is not JSON", field="body") from error
     token = given.get("token") if isinstance(given, dict) else None
     if not isinstance(token, str):
         raise InvalidParams("token: expected a string", field="token")

@@ -50,9 +50,9 @@ def undo(call: Call, params: UndoParams) -> Outcome:
     """Undoes steps, or the changes of one step to some files."""
     _check_one(params, "step", "message")
     if params.step is None and params.files is not None:
-        raise InvalidParams("files: only with a step", hint="give the step whose changes to take back", field="files")
+        raise InvalidParams("files: only with a step", hint="name the step whose changes to undo", field="files")
     if params.count != 1 and (params.step is not None or params.message is not None):
-        raise InvalidParams("count: not together with step or message", hint="leave it out", field="count")
+        raise InvalidParams("count: cannot be used with step or message", hint="leave it out", field="count")
     if params.step is not None:
         step_id = find_step(call, params.step)["stepId"]
         if params.files is not None:
@@ -82,7 +82,7 @@ def restore_file(call: Call, params: RestoreFileParams) -> Outcome:
         found = step["from"] if params.when == "before" else step.get("to")
         if found is None:
             raise InvalidParams(
-                f"step {step['stepId']!r} is still open", hint="there is no 'after' before it has ended", field="when"
+                f"step {step['stepId']!r} is still open", hint="use 'before', or wait until it has ended", field="when"
             )
     elif params.snapshot is not None:
         found = find_snapshot(call, params.snapshot)
@@ -96,7 +96,7 @@ def restore_file(call: Call, params: RestoreFileParams) -> Outcome:
 
 def _check_one(params: object, first: str, second: str) -> None:
     if getattr(params, first) is not None and getattr(params, second) is not None:
-        raise InvalidParams(f"{second}: not together with {first}", hint="give one of them", field=second)
+        raise InvalidParams(f"{second}: cannot be used with {first}", hint="give one of them", field=second)
 
 
 @attrs.frozen

@@ -99,7 +99,7 @@ def own_session(call: Call) -> str:
     """This agent's session. Raises `UnknownSession` if the agent did not report it."""
     if call.own_session is None:
         raise UnknownSession(
-            "this agent did not say which its session is", hint="`history` has the ids of sessions, or give 'all'"
+            "this agent did not report its session", hint="`history` has the ids of sessions, or give 'all'"
         )
     return call.own_session
 
@@ -148,7 +148,7 @@ def checkpoint(call: Call, params: CheckpointParams) -> Answer:
     older = find_checkpoint(call, name)
     taken = call.request("snapshot/track", {})
     if taken["hash"] is None:
-        raise InvalidParams("snapshots of this folder are turned off", hint="the setting 'enabled' turns them on")
+        raise InvalidParams("snapshots of this folder are turned off", hint="the setting 'snapshot' turns them on")
     snapshot = _record(call, name)
     skipped = [structure(row, Skipped) for row in taken["skipped"][:MAX_FILES]]
     moved = older is not None and older != snapshot

@@ -14,7 +14,7 @@ from snapd.wire.errors import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND,
 if TYPE_CHECKING:
     from asyncio import StreamReader
 
-_NO_HEADER = "this is no header: expected a line `Content-Length: N` that CR LF ends"
+_NO_HEADER = "not a header: expected a line `Content-Length: N` that ends with CR LF"
 MAX_HEADER_BYTES = 16 << 10
 MAX_MESSAGE_BYTES = 64 << 20
 _HEADER = re.compile(rb"[A-Za-z0-9_.-]+[ \t]*:[^\r\n]*\r\n")

@@ -54,9 +54,9 @@ def from_body(route: Route, body: bytes) -> dict[str, Any]:
     try:
         given = orjson.loads(body) if body.strip() else {}
     except orjson.JSONDecodeError as error:
-        raise InvalidParams(f"the body is no JSON: {error}", field="body") from error
+        raise InvalidParams(f"the body is not JSON: {error}", field="body") from error
     if not isinstance(given, dict):
-        raise InvalidParams("the body is no JSON object", field="body")
+        raise InvalidParams("the body is not a JSON object", field="body")
     known = _known(route, given, "body")
     # null means that a field is absent, as on the wire
     return {known[name].name: given[name] for name in known if given[name] is not None}

@@ -114,7 +114,7 @@ class Search:
             # not a cursor of this server
             pass
         raise InvalidParams(
-            "cursor: not the nextCursor of an answer to this question",
+            "cursor: not a nextCursor of this search",
             hint="search again without a cursor",
             field="cursor",
         )
