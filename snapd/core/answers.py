@@ -7,6 +7,7 @@ from typing import Generic, Literal, TypeVar
 import attrs
 
 from snapd.core.compare.file_diff import FileDelta
+from snapd.model.git import GitChange, GitReason
 from snapd.model.handover import SignatureStatus
 from snapd.model.snapshot import FullLook, ObjectId, Outcome, RelPath, UncapturedChange
 from snapd.model.snapshot_records import SnapshotRecord
@@ -59,6 +60,7 @@ class StepView:
     agent: str | None
     files: tuple[FileSummary, ...] | None  # what it changed, including its parts; None while it is open
     uncaptured: tuple[UncapturedChange, ...] = ()  # changes of files that no snapshot has, made while the step was open
+    git: GitChange | None = None  # how it changed the git state, including its parts; None while it is open
 
 
 @attrs.frozen
@@ -156,3 +158,4 @@ class Status:
     folder_problem: str | None
     # files with ignore rules, and of the project's git, that the last capture could not read
     unreadable_rules: tuple[bytes, ...]
+    git_reason: GitReason | None  # why the git state is not recorded; None if it is, or there is no repository

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.core.feed import DriftNotice, ReviewNotice, SessionMoved, TrackNotice
 from snapd.model.paths import to_uri
+from snapd.wire import git, methods
 from snapd.wire import message as message_wire
-from snapd.wire import methods
 from snapd.wire import session as wire
 from snapd.wire import values as origins
 from snapd.wire.converter import unstructure
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from snapd.core.actions.history import HistoryEntry
     from snapd.core.answers import MessageView, SessionOrigin, SessionView, StepView
     from snapd.core.feed import NumberedNotice
+    from snapd.model.git import GitChange
     from snapd.model.handover import SignatureStatus
     from snapd.model.timeline import FileSummary, Operation
 
@@ -82,6 +83,7 @@ def step(root: bytes, view: StepView) -> wire.Step:
         to=None if found.to is None else found.to.tree.hex(),
         state=found.state,
         files=None if view.files is None else files(root, view.files),
+        git=git_change(view.git),
         uncaptured=[
             Uncaptured(**convert.name(root, each.path), change="deleted" if each.deleted else "changed")
             for each in view.uncaptured
@@ -110,6 +112,11 @@ def operation(found: Operation) -> wire.Operation:
     )
 
 
+def git_change(found: GitChange | None) -> git.GitChange | None:
+    """Converts a change of the git state."""
+    return None if found is None else convert.to_wire(git.GitChange, found)
+
+
 def files(root: bytes, summaries: Iterable[FileSummary]) -> list[FileChange]:
     """Converts changed files, without their contents."""
     return [
@@ -133,6 +140,7 @@ def entry(root: bytes, found: HistoryEntry) -> message_wire.Entry:
         operations=[operation(each) for each in found.operations] or None,
         files=files(root, found.files),
         unknown=found.is_unknown or None,
+        git=git_change(found.git),
     )
 
 

@@ -268,6 +268,7 @@ class CaptureSettings:
     exclude: tuple[str, ...] = ()  # `.gitignore` syntax, rooted at the workspace, besides git's rules
     max_file_size: int = 64 * 1024 * 1024  # bytes; larger files are skipped
     include: tuple[str, ...] = ()  # patterns of ignored files that are captured all the same
+    git_state: bool = True  # whether to record the git state
 
 
 @attrs.frozen

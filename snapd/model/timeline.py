@@ -12,6 +12,7 @@ from typing import Literal
 
 import attrs
 
+from snapd.model.git import GitStateId
 from snapd.model.snapshot import Entry, ObjectId, RelPath, Snapshot, UncapturedChange
 from snapd.wire.words import agent_title
 
@@ -38,7 +39,7 @@ State = ObjectId | SnapshotId | Snapshot  # a tree alone stands for the latest s
 
 @attrs.frozen
 class Span:
-    """What changed between two captures of the work tree, other than by an operation.
+    """What changed between two captures of the work tree, or of the git state, other than by an operation.
 
     `steps` are those at work meanwhile and those around them, in the order in which they began, and those that had just
     ended, if files that they claim changed. If there are none, it was the user, who may have saved a file while steps
@@ -50,6 +51,7 @@ class Span:
     after: SnapshotId
     steps: tuple[StepId, ...]
     left: tuple[StepId, ...] = ()
+    git: GitStateId | None = None  # the git state before, if it changed; `Event.git` is the one after
 
 
 RecordKind = Literal["track", "look", "before", "after"]
@@ -260,6 +262,9 @@ class Event:
     head: SnapshotId | None  # the work tree at this event; None before the first capture
     seen: Span | None  # what changed since the event before; None if nothing did
     what: EventPayload
+    # the git state at this event. Named by each event with a head, changed or not: any event before may expire. None
+    # if nobody looked, or an older snapd wrote the event.
+    git: GitStateId | None = None
 
 
 @attrs.frozen

@@ -151,6 +151,13 @@ class Settings:
         "snapshots leave out larger files, and list them as skipped",
         shown="64 MiB",
     )
+    git_state: bool = _setting(
+        _boolean(),
+        True,
+        "whether snapd records branches, tags and the stash of the folder's git, what is staged and unfinished merges, "
+        "so that `snapd log` shows how they changed",
+        shown="`true`",
+    )
     prompts: bool = _setting(
         _boolean(),
         True,
@@ -221,7 +228,7 @@ class Settings:
     @property
     def capture(self) -> CaptureSettings:
         """How a workspace is captured."""
-        return CaptureSettings(exclude=self.exclude, max_file_size=self.max_file_size, include=self.include)
+        return CaptureSettings(self.exclude, self.max_file_size, self.include, self.git_state)
 
     @property
     def kept(self) -> Retention:

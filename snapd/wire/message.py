@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import attrs
 
+from .git import GitChange
 from .session import RENAMES, SESSION, Operation, Session, Step
 from .snapshot import CURSOR, NEXT_CURSOR
 from .values import FileChange, FormerHistory, Limit, RequestParams, TreeHash
@@ -135,6 +136,7 @@ class Entry:
     before: Annotated[TreeHash, "The working tree before it."]
     after: Annotated[TreeHash | None, "The working tree after it. Absent for an open step."] = None
     files: Annotated[list[FileChange], "The files that it changed, ordered by file."]
+    git: Annotated[GitChange | None, "How the folder's own git changed. Absent if it did not."] = None
     unknown: Annotated[
         Literal[True] | None,
         'Present for `"user"` if some of the files are in a repository with a history of its own: that one knows who.',

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import attrs
 
+from .git import GitChange
 from .snapshot import BINARY, CURSOR, DECISIONS, DETAILS, DRY_RUN, EXACT, EXPECT, NEXT_CURSOR
 from .values import (
     Decision,
@@ -97,6 +98,9 @@ class Step:
         list[Uncaptured] | None,
         "What happened while it was open to files that no snapshot has, ordered by file, at most 100. Absent if "
         "nothing is known.",
+    ] = None
+    git: Annotated[
+        GitChange | None, "How it changed the folder's own git. Absent if it did not, or while it is open."
     ] = None
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import attrs
 
+from .git import GitReason
 from .values import (
     Days,
     Decision,
@@ -360,6 +361,11 @@ class StatusResult:
     ] = None
     full_look: Annotated[FullLook | None, "This daemon's latest scan of all files, and the reason for it."] = None
     last_hash: Annotated[TreeHash | None, "The last snapshot, if there is one."] = None
+    git_reason: Annotated[
+        GitReason | None,
+        'Why the state of git is not recorded: `"reftable"` and `"sha256"` are formats that snapd does not know, '
+        '`"subfolder"` is a folder below the root of the repository. Absent if it is recorded, or there is no git.',
+    ] = None
     store: Annotated[StoreInfo, "Where the snapshots are stored."]
     open_steps: Annotated[list[OpenStep], "The steps that are open, of all sessions, in the order in which they began."]
     settings: Annotated[list[Setting] | None, "The settings in effect, each with its source."] = None

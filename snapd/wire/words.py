@@ -232,6 +232,49 @@ def is_empty(step: Mapping[str, Any]) -> bool:
 
     Agents call tools to look as well, and `snapd run` begins a step in case something happens.
     """
-    if step["state"] == "open" or any(step.get(name) for name in ("files", "uncaptured", "late")):
+    if step["state"] == "open" or any(step.get(name) for name in ("files", "uncaptured", "late", "git")):
         return False
     return "partId" in step or not any(name in step for name in ("tool", "description", "messageId"))
+
+
+GIT_REASONS = {
+    "reftable": "its refs are in the reftable format",
+    "sha256": "its objects have SHA-256 ids",
+    "subfolder": "the folder is below the root of the repository",
+    "unreadable": "it cannot be read",
+}
+"""Why the state of a folder's git is not recorded."""
+
+_REF_KINDS = {"refs/heads/": "branch ", "refs/tags/": "tag "}
+
+
+def git_words(change: Mapping[str, Any]) -> str:
+    """Describes a `GitChange` in a line, such as "main 5f3c21a → 9a1b22c, branch topic deleted"."""
+    parts = [f"repository {change['repository']}"] if "repository" in change else []
+    if "head" in change:
+        parts.append(f"HEAD {_ref_name(change['head']['before'])} → {_ref_name(change['head']['after'])}")
+    parts += map(_ref_words, change["refs"])
+    if "staged" in change:
+        parts.append(f"staged {change['staged']['before']} → {change['staged']['after']}")
+    if "operation" in change:
+        before, after = change["operation"]["before"], change["operation"]["after"]
+        parts += [f"{before} ended"] if before != "none" else []
+        parts += [f"{after} in progress"] if after != "none" else []
+    return ", ".join(parts)
+
+
+def _ref_words(ref: Mapping[str, Any]) -> str:
+    kind, name = "", ref["ref"].removeprefix("refs/")
+    for prefix, word in _REF_KINDS.items():
+        if ref["ref"].startswith(prefix):
+            kind, name = word, ref["ref"].removeprefix(prefix)
+    if "before" in ref and "after" in ref:
+        before, after = _ref_name(ref["before"]), _ref_name(ref["after"])
+        return f"{name} changed" if before == after else f"{name} {before} → {after}"
+    return f"{kind}{name} deleted" if "before" in ref else f"{kind}{name} created at {_ref_name(ref['after'])}"
+
+
+def _ref_name(value: str) -> str:
+    """Shortens the full name of a branch, or the id of a commit."""
+    name = value.removeprefix("ref: ")
+    return name.removeprefix("refs/heads/") if "/" in name else name[:7]

@@ -49,7 +49,12 @@ __all__ = [
     "FileStatus",
     "FormerHistory",
     "FullLook",
+    "GitChange",
     "GitCommit",
+    "GitHead",
+    "GitProgress",
+    "GitRef",
+    "GitStaged",
     "HashPrefix",
     "HistoryParams",
     "HistoryResult",
@@ -791,6 +796,10 @@ class StatusResult(_StatusResultRequired, total=False):
     """This daemon's latest scan of all files, and the reason for it."""
     lastHash: TreeHash
     """The last snapshot, if there is one."""
+    gitReason: Literal["reftable", "sha256", "subfolder", "unreadable"]
+    """Why the state of git is not recorded: `"reftable"` and `"sha256"` are formats that snapd does not know,
+    `"subfolder"` is a folder below the root of the repository. Absent if it is recorded, or there is no git.
+    """
     settings: list[Setting]
     """The settings in effect, each with its source."""
     settingsProblems: list[str]
@@ -1118,6 +1127,65 @@ class Uncaptured(_UncapturedRequired, total=False):
     """
 
 
+class GitHead(TypedDict):
+    """Where `HEAD` was and is: the full name of a branch, or the id of a commit."""
+
+    before: str
+    """Before the change."""
+    after: str
+    """After it."""
+
+
+class _GitRefRequired(TypedDict):
+    ref: str
+    """Its full name, such as `refs/heads/main`."""
+
+
+class GitRef(_GitRefRequired, total=False):
+    """A branch, a tag or the stash that appeared, moved or went."""
+
+    before: str
+    """The id of its commit or tag before the change. Absent if it appeared."""
+    after: str
+    """The id after the change. Absent if it went. The stash has the same one if only entries below the top changed."""
+
+
+class GitStaged(TypedDict):
+    """How many paths were and are staged: in how many the index differs from the tree of `HEAD`."""
+
+    before: int
+    """Before the change."""
+    after: int
+    """After it."""
+
+
+class GitProgress(TypedDict):
+    """The operation in progress."""
+
+    before: Literal["none", "merge", "rebase", "am", "cherry-pick", "revert", "bisect"]
+    """Before the change."""
+    after: Literal["none", "merge", "rebase", "am", "cherry-pick", "revert", "bisect"]
+    """After it."""
+
+
+class _GitChangeRequired(TypedDict):
+    refs: list[GitRef]
+    """The refs that appeared, moved or went, ordered by name."""
+
+
+class GitChange(_GitChangeRequired, total=False):
+    """How the folder's own git changed, besides files. See [Git](#git)."""
+
+    head: GitHead
+    """Present if `HEAD` is on another branch, or on another commit without one."""
+    staged: GitStaged
+    """Present if what is staged changed."""
+    operation: GitProgress
+    """Present if a merge, a rebase or the like began or ended."""
+    repository: Literal["created", "deleted"]
+    """Present if the repository itself appeared or went."""
+
+
 _StepKeywords = TypedDict("_StepKeywords", {"from": TreeHash})
 
 
@@ -1165,6 +1233,8 @@ class Step(_StepRequired, total=False):
     """What happened while it was open to files that no snapshot has, ordered by file, at most 100. Absent if nothing is
     known.
     """
+    git: GitChange
+    """How it changed the folder's own git. Absent if it did not, or while it is open."""
 
 
 class _SessionDidChangeParamsRequired(NotificationParams):
@@ -1659,6 +1729,8 @@ class Entry(_EntryRequired, total=False):
     """The operations that an operation undid or redid. Absent if there are none."""
     after: TreeHash
     """The working tree after it. Absent for an open step."""
+    git: GitChange
+    """How the folder's own git changed. Absent if it did not."""
     unknown: Literal[True]
     """Present for `"user"` if some of the files are in a repository with a history of its own: that one knows who."""
 

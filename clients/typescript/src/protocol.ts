@@ -490,6 +490,8 @@ export interface StatusResult {
   fullLook?: FullLook;
   /** The last snapshot, if there is one. */
   lastHash?: TreeHash;
+  /** Why the state of git is not recorded: `"reftable"` and `"sha256"` are formats that snapd does not know, `"subfolder"` is a folder below the root of the repository. Absent if it is recorded, or there is no git. */
+  gitReason?: "reftable" | "sha256" | "subfolder" | "unreadable";
   /** Where the snapshots are stored. */
   store: StoreInfo;
   /** The steps that are open, of all sessions, in the order in which they began. */
@@ -742,6 +744,54 @@ export interface Uncaptured {
   change: "changed" | "deleted";
 }
 
+/** Where `HEAD` was and is: the full name of a branch, or the id of a commit. */
+export interface GitHead {
+  /** Before the change. */
+  before: string;
+  /** After it. */
+  after: string;
+}
+
+/** A branch, a tag or the stash that appeared, moved or went. */
+export interface GitRef {
+  /** Its full name, such as `refs/heads/main`. */
+  ref: string;
+  /** The id of its commit or tag before the change. Absent if it appeared. */
+  before?: string;
+  /** The id after the change. Absent if it went. The stash has the same one if only entries below the top changed. */
+  after?: string;
+}
+
+/** How many paths were and are staged: in how many the index differs from the tree of `HEAD`. */
+export interface GitStaged {
+  /** Before the change. */
+  before: number;
+  /** After it. */
+  after: number;
+}
+
+/** The operation in progress. */
+export interface GitProgress {
+  /** Before the change. */
+  before: "none" | "merge" | "rebase" | "am" | "cherry-pick" | "revert" | "bisect";
+  /** After it. */
+  after: "none" | "merge" | "rebase" | "am" | "cherry-pick" | "revert" | "bisect";
+}
+
+/** How the folder's own git changed, besides files. See Git. */
+export interface GitChange {
+  /** Present if `HEAD` is on another branch, or on another commit without one. */
+  head?: GitHead;
+  /** The refs that appeared, moved or went, ordered by name. */
+  refs: GitRef[];
+  /** Present if what is staged changed. */
+  staged?: GitStaged;
+  /** Present if a merge, a rebase or the like began or ended. */
+  operation?: GitProgress;
+  /** Present if the repository itself appeared or went. */
+  repository?: "created" | "deleted";
+}
+
 /** A step of a session, and what it changed. */
 export interface Step {
   /** The id of the step. */
@@ -780,6 +830,8 @@ export interface Step {
   files?: FileChange[];
   /** What happened while it was open to files that no snapshot has, ordered by file, at most 100. Absent if nothing is known. */
   uncaptured?: Uncaptured[];
+  /** How it changed the folder's own git. Absent if it did not, or while it is open. */
+  git?: GitChange;
 }
 
 /** The params of `session/didChange`. */
@@ -1160,6 +1212,8 @@ export interface Entry {
   after?: TreeHash;
   /** The files that it changed, ordered by file. */
   files: FileChange[];
+  /** How the folder's own git changed. Absent if it did not. */
+  git?: GitChange;
   /** Present for `"user"` if some of the files are in a repository with a history of its own: that one knows who. */
   unknown?: true;
 }

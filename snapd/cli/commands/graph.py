@@ -9,6 +9,7 @@ from snapd.cli.terminal.naming import (
     agent_name,
     beginning,
     command_of,
+    git_line,
     prompt_of,
     session_name,
     short,
@@ -127,6 +128,8 @@ class _Picture:
         if entry["files"] and not _is_named_by(entry):
             undone = entry["kind"] == "step" and entry["step"]["state"] == "undone"
             self._rows.append(_Files(self._running(), entry["files"], "dim" if undone else ""))
+        if "git" in entry:
+            self._rows.append(_Row("", self._running(), [(" " * _NAME, ""), (f"git: {git_line(entry['git'])}", "dim")]))
         if entry["kind"] in ("step", "message") and self._begins.get(_session_of(entry)) is entry:
             self._end_lane(_session_of(entry))
 
@@ -165,7 +168,7 @@ class _Picture:
             texts.append(("partly undone", "yellow"))
         elif step["state"] == "open":
             texts.append((f"open for {format_duration(moment(step['startedAt']), self._now)}", "green"))
-        elif not step["files"]:
+        elif not step["files"] and "git" not in step:
             texts.append(("nothing changed", "dim"))
         mark = ("○", "dim") if undone else (_MARKS.get(step["state"], "●"), style)
         self._add_marked(clock, session_id, mark, texts, file, ahead)

@@ -26,6 +26,7 @@ from snapd.cli.terminal.naming import (
     beginning,
     changed,
     command_of,
+    git_line,
     prompt_of,
     session_name,
     short,
@@ -407,6 +408,7 @@ def _details(painter: Painter, step: dict[str, Any], signature: dict[str, Any] |
         "about": one_line(step.get("description")),
         "ran": "\n          ".join(printable(line) for line in step.get("command", "").splitlines()),
         "changed": "" if step_text(step) else changed(step.get("files") or ()),
+        "git": git_line(step["git"]) if "git" in step else "",
         "message": one_line(step.get("messageId")),
         "part": one_line(step.get("partId")),
         "part of": step.get("parentStepId", ""),
@@ -464,7 +466,8 @@ def _words(entry: dict[str, Any], sessions: Mapping[str, dict[str, Any]]) -> tup
     # it has no id but that of the snapshot after it
     name = short(entry["after"])
     if entry["kind"] == "user":
-        return name, "unknown" if "unknown" in entry else "you", changed(entry["files"])
+        said = git_line(entry["git"]) if "git" in entry and not entry["files"] else changed(entry["files"])
+        return name, "unknown" if "unknown" in entry else "you", said
     who = _agent(sessions[entry["sessionId"]]) if "sessionId" in entry else "you"
     said = ", ".join(map(short, entry.get("steps") or ()))
     return name, who, f"{entry['kind']} {said}".rstrip()

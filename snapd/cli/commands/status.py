@@ -17,6 +17,7 @@ from snapd.cli.terminal.output import Painter, print_json, printable, settings, 
 from snapd.cli.terminal.times import ago, format_duration, local_now, moment
 from snapd.environment import spool_directory
 from snapd.locations import Locations
+from snapd.wire.words import GIT_REASONS
 
 if TYPE_CHECKING:
     import argparse
@@ -94,6 +95,8 @@ def _rows(painter: Painter, folder: str, result: StatusResult) -> dict[str, list
         rows["overlaps"].append(painter.paint("'snapd doctor' says what to do", "dim"))
     if "formerHistories" in result:
         rows["history"] = former_words(result["formerHistories"])
+    if "gitReason" in result:
+        rows["git"] = [f"its state is not recorded: {GIT_REASONS[result['gitReason']]}"]
     if "fullLook" in result:
         look = result["fullLook"]
         rows["full look"] = [f"{ago(moment(look['at']), now)}: {printable(look['reason'])}"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from snapd.wire.words import agent_title
+from snapd.wire.words import agent_title, git_words
 
 from .filenames import printable
 from .layout import one_line
@@ -41,6 +41,11 @@ def command_of(step: dict[str, Any]) -> str:
     """Returns the command that a step ran, as at a shell prompt; empty if none is recorded, or if the title is it."""
     command = one_line(step.get("command"))
     return f"$ {command}" if command and command != one_line(step.get("description")) else ""
+
+
+def git_line(change: Any) -> str:
+    """Describes a `GitChange` on one line."""
+    return printable(git_words(change))
 
 
 def prompt_of(message: Any) -> str:

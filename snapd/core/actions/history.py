@@ -12,6 +12,7 @@ from snapd.core.actions.step_changes import StepChanges
 from snapd.core.answers import StepView
 from snapd.core.attribution import Delta, owners
 from snapd.model.call import Call
+from snapd.model.git import GitChange
 from snapd.model.snapshot import Change, ObjectId, RelPath
 from snapd.model.timeline import (
     Event,
@@ -85,6 +86,7 @@ class HistoryEntry:
     message: Message | None = None
     # whether some of the files belong to another history, so that it may not have been the user
     is_unknown: bool = False
+    git: GitChange | None = None  # how the git state changed
 
 
 @attrs.frozen
@@ -148,10 +150,11 @@ class History:
             )
         if seen is not None and query.session_id is None and self._touches(seen.before.tree, seen.after.tree, names):
             files = self._step_changes.users(seen, call, renames=query.renames)
-            if files or not seen.steps:
+            git = self._step_changes.git_change([event], lambda found: not found) if not names else None
+            if files or git or (not seen.steps and seen.before != seen.after):
                 unknown = any(self._is_elsewhere(file.path) for file in files)
                 trees = seen.before.tree, seen.after.tree
-                yield HistoryEntry(event.seq, "user", event.milliseconds, *trees, files, is_unknown=unknown)
+                yield HistoryEntry(event.seq, "user", event.milliseconds, *trees, files, is_unknown=unknown, git=git)
 
     def _state(self, what: Operated) -> Literal["partly", "undone"] | None:
         found = self._timeline.unit(what.operation_id)
@@ -195,6 +198,7 @@ class History:
             step.to.tree if step.to is not None else None,
             view.files or (),
             step=view,
+            git=view.git,
         )
 
 

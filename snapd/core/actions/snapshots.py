@@ -114,6 +114,7 @@ class Snapshots:
             folder_excludes=excludes,
             folder_problem=problem,
             unreadable_rules=self._work_tree.unreadable_rules,
+            git_reason=self._writer.git.reason() if self._writer.settings.git_state else None,
         )
 
     def taken(

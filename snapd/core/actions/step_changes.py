@@ -8,14 +8,28 @@ from functools import partial
 import attrs
 
 from snapd.core.answers import Page, SessionView, StepView
-from snapd.core.attribution import Author, Delta, OwnChanges, joined, own_changes, own_moves, users_changes, working
+from snapd.core.attribution import (
+    Author,
+    Delta,
+    OwnChanges,
+    joined,
+    own_changes,
+    own_moves,
+    owners,
+    users_changes,
+    working,
+)
 from snapd.core.compare.file_diff import describe, status_of
 from snapd.core.compare.text import TextDiffer
 from snapd.core.compare.threeway import deltas_of, merge, net, one_change
+from snapd.gitstate.change import git_change
 from snapd.model.call import Call
 from snapd.model.errors import UnknownSession, UnknownStep
+from snapd.model.git import GitChange, GitStateId
+from snapd.model.git import net as net_of_git
 from snapd.model.snapshot import Change, ObjectId, RelPath, UncapturedChange
 from snapd.model.timeline import (
+    Event,
     FileSummary,
     Operated,
     Operation,
@@ -97,7 +111,8 @@ class StepChanges:
             return StepView(step, agent, None)
         files: dict[RelPath, FileSummary] = {}
         uncaptured: dict[RelPath, UncapturedChange] = {}
-        for each in self.with_parts(step):
+        steps = self.with_parts(step)
+        for each in steps:
             uncaptured |= {change.path: change for change in each.uncaptured}
             for file in self.summary(each, call).files:
                 known = files.get(file.path)
@@ -107,7 +122,26 @@ class StepChanges:
             agent,
             tuple(files[path] for path in sorted(files)),
             tuple(uncaptured[path] for path in sorted(uncaptured)),
+            self._git({each.step_id for each in steps}),
         )
+
+    def _git(self, step_ids: Collection[StepId]) -> GitChange | None:
+        """Returns how some steps together changed the git state, even if it was taken back; None if they did not."""
+        events = {event.seq: event for step_id in step_ids for event in self._timeline.git_events_of(step_id)}
+        return self.git_change([events[seq] for seq in sorted(events)], lambda found: not found.isdisjoint(step_ids))
+
+    def git_change(self, events: Iterable[Event], wanted: Callable[[frozenset[StepId]], bool]) -> GitChange | None:
+        """Adds up the changes of the git state before some events, oldest first, whose owners are `wanted`."""
+        pairs: list[tuple[GitStateId, GitStateId]] = []
+        for event in events:
+            if event.seen is None or event.seen.git is None or event.git is None:
+                continue
+            # a step that names its files owns no change of git
+            found = owners(b"", self.authors(event.seen.steps), lambda *_: False)
+            if wanted(frozenset(found)):
+                before = pairs.pop()[0] if pairs and pairs[-1][1] == event.seen.git else event.seen.git
+                pairs.append((before, event.git))
+        return net_of_git(git_change(self._objects, *pair) for pair in pairs) if pairs else None
 
     def joined(self, view: StepView, call: Call) -> StepView:
         """Describes a step like `view`, but shows each file that it moved as one."""

@@ -13,8 +13,10 @@ from snapd.core.compare.text import TextDiffer
 from snapd.core.feed import ChangeFeed, DriftNotifier, EventLog, Listeners, RevertNotice, TrackNotice
 from snapd.core.seams import Policy
 from snapd.failpoints import failpoint
+from snapd.gitstate.read import GitRecorder
 from snapd.model.call import Call, IdleCall
 from snapd.model.errors import Cancelled, Interrupted, SnapdError, StoreCorrupt
+from snapd.model.git import GitStateId
 from snapd.model.plan import Plan
 from snapd.model.snapshot import CaptureSettings, FileOutcome, Outcome, RelPath, Snapshot
 from snapd.model.timeline import (
@@ -59,6 +61,8 @@ class Writer:
         self._policy = policy
         self.edits = Edits(work_tree, editors, store, self._append_edit, self.span, lambda: self._head_at)
         self._looked_at = self._head_at = 0.0
+        self.git = GitRecorder(work_tree.root, store)
+        self._git_now: GitStateId | None = None
         self.event_log = EventLog(store.notes.reserve)
         self.attendance = Attendance()
         self.files: int | None = None
@@ -117,6 +121,8 @@ class Writer:
     def alone(self, call: Call) -> Iterator[None]:
         """Waits for the write lock, but finishes no interrupted operation: the store may be too damaged for that."""
         with self.write_lock.held(call):
+            # a request that does not look goes on from the last event
+            self._git_now = None
             try:
                 yield
             except BaseException as error:
@@ -163,6 +169,7 @@ class Writer:
             # the changes meant for this look are recorded again, but the clock does not report them twice
             self.feed.on_change()
             raise
+        self._git_now = self.git.record(self._store.timeline.git, is_on=self.settings.git_state)
         self.files = self.work_tree.state.count
         return snapshot
 
@@ -293,14 +300,19 @@ class Writer:
         self._head_at = self._looked_at
 
     def _event(self, head: SnapshotId | None, seen: Span | None, what: EventPayload) -> Event:
-        return Event(self._store.timeline.next_seq, time.time_ns() // 1_000_000, head, seen, what)
+        # a change of git needs a span that has it; until then, the old state is in force
+        in_force = None if seen is not None and seen.git is not None else self._store.timeline.git
+        git = None if head is None else in_force or self._git_now
+        return Event(self._store.timeline.next_seq, time.time_ns() // 1_000_000, head, seen, what, git)
 
     def span(self, now: SnapshotId) -> Span | None:
         """Returns what changed since the last event, and which steps own it; None if nothing changed."""
-        head = self._store.timeline.head
-        if head is None or head == now:
+        head, git = self._store.timeline.head, self._store.timeline.git
+        is_same_git = None in (git, self._git_now) or git == self._git_now
+        if head is None or (head == now and is_same_git):
             return None
-        return Span(head, now, *self.attendance.split(self._store.timeline.open_steps()))
+        steps, left = self.attendance.split(self._store.timeline.open_steps())
+        return Span(head, now, steps, left, None if is_same_git else git)
 
     def _settle(self, call: Call) -> None:
         """Finishes a failed or interrupted operation, for the files that were not changed since."""

@@ -8,7 +8,7 @@ dropped.
 
 The tree of the commit keeps all objects of the event: snapshots by their role (`head`, `seen.after`, ...), each with
 its coverage, so that `git show <commit>:head/some/file` shows a file; the blobs of an operation's effects in `effects`,
-by their ids.
+by their ids; git states in `git` and `seen.git`.
 """
 
 from __future__ import annotations
@@ -84,6 +84,8 @@ def pins(event: Event) -> Pins:
             TreeEntry(role, TREE, snapshot.tree),
             TreeEntry(role + b".coverage", REGULAR, snapshot.coverage),
         )
+    git = {b"git": event.git, b"seen.git": None if event.seen is None else event.seen.git}
+    entries += (TreeEntry(role, TREE, state.tree) for role, state in git.items() if state is not None)
     named = {entry.oid for entry in entries}
     blobs = {oid for _, oid in effect_blobs(event)}
     named |= blobs

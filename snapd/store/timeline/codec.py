@@ -14,6 +14,7 @@ from typing import Any, get_args
 import attrs
 
 from snapd.model.errors import StoreCorrupt
+from snapd.model.git import GitStateId
 from snapd.model.snapshot import ObjectId, RelPath, UncapturedChange
 from snapd.model.timeline import (
     Effect,
@@ -31,10 +32,10 @@ from snapd.store.files.durable import NewerFormat
 
 from .converter import Shape, make_converter
 
-VERSION = 10
+VERSION = 11
 """Version 2 added steps that are left; 3, the parts of a step that were not undone or redone; 4, saves in editors; 5,
 undone operations, and files in no snapshot; 6, messages; 7, what was kept; 8, steps reported late; 9, snapshots as
-events; 10, the commands of steps."""
+events; 10, the commands of steps; 11, git states."""
 
 _MADE = {"made_directories": "made", "removed_directories": "removed"}
 _CONVERTER = make_converter(
@@ -68,6 +69,7 @@ class _EventObject:
     seen: Span | None
     type: str
     what: Any
+    git: GitStateId | None = None
 
 
 def name_of(what: EventPayload) -> str:
@@ -83,7 +85,7 @@ def encode_event(event: Event, previous: int | None) -> str:
     what = event.what
     kind = name_of(what)
     return _with_version(
-        _EventObject(event.seq, previous, event.milliseconds, event.head, event.seen, type=kind, what=what)
+        _EventObject(event.seq, previous, event.milliseconds, event.head, event.seen, kind, what, event.git)
     )
 
 
@@ -97,7 +99,8 @@ def decode_event(payload: str, commit: ObjectId) -> tuple[Event, int | None]:
         if found.type not in _CLASSES:
             raise ValueError("its type is unknown")
         what = _CONVERTER.structure(found.what, _CLASSES[found.type])
-        return Event(found.seq, found.milliseconds, found.head, found.seen, what), found.previous
+        event = Event(found.seq, found.milliseconds, found.head, found.seen, what, found.git)
+        return event, found.previous
     except (ValueError, RecursionError) as error:
         raise StoreCorrupt(f"event {commit.hex()} cannot be read: {error}", object=commit.hex()) from error
 

@@ -23,6 +23,7 @@ from cattrs.gen import (
 )
 
 from snapd.model.errors import InvalidParams
+from snapd.model.git import GitStateId
 from snapd.model.snapshot import EXECUTABLE, REGULAR, SYMLINK, Entry, ObjectId, RelPath
 from snapd.model.timeline import SnapshotId
 
@@ -60,9 +61,11 @@ def make_converter(shapes: Mapping[type, Shape], parameters: Mapping[str, str]) 
     converter.register_structure_hook(bytes, _read_path)
     converter.register_structure_hook(Entry, read_file)
     converter.register_structure_hook(SnapshotId, _read_snapshot)
+    converter.register_structure_hook(GitStateId, lambda value, _: GitStateId(_read_object_id(value)))
     converter.register_unstructure_hook_factory(attrs.has, partial(_class_writer, shapes, parameters))
     converter.register_unstructure_hook(bytes, _write_path)
     converter.register_unstructure_hook(Entry, write_file)
+    converter.register_unstructure_hook(GitStateId, lambda value: value.tree.hex())
     converter.register_unstructure_hook(SnapshotId, lambda value: [value.tree.hex(), value.coverage.hex()])
     return converter
 

@@ -193,6 +193,8 @@ class Database(TimelineQueries):
             milliseconds=event.milliseconds,
             head_tree=head.tree if head is not None else None,
             head_coverage=head.coverage if head is not None else None,
+            git=None if event.git is None else event.git.tree,
+            git_before=None if event.seen is None or event.seen.git is None else event.seen.git.tree,
             payload=link.payload,
         )
         if event.seen is not None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import attrs
 
+from snapd.model.git import GitStateId
 from snapd.model.retention import Chain, DatedSnapshot, Inventory
 from snapd.model.snapshot import ObjectId, RelPath
 from snapd.model.snapshot_records import SnapshotRecord, SnapshotRecordQuery, taken_by
@@ -75,6 +76,10 @@ SELECT payload, commit_id FROM spans JOIN events ON events.seq = spans.seq JOIN 
 WHERE spans.step_id = ? AND (? OR steps.spoken_for OR NOT spans.is_left) ORDER BY spans.seq
 """
 """The events with a step among their spans; where it was left, only if a client ended it afterwards."""
+SEEN_GIT = """
+SELECT payload, commit_id FROM spans JOIN events ON events.seq = spans.seq JOIN steps ON steps.step_id = spans.step_id
+WHERE spans.step_id = ? AND git_before IS NOT NULL AND (steps.spoken_for OR NOT spans.is_left) ORDER BY spans.seq
+"""
 ABOUT = """
 JOIN operations USING (seq) WHERE operations.session_id = ? AND state IN ('applied', 'partly') ORDER BY events.seq
 """
@@ -346,6 +351,17 @@ class EventQueries(Queries):
         """The snapshot of the work tree at the last event that attributes the changes before it."""
         rows = self._rows(HEAD)
         return SnapshotId(*rows[0]) if rows else None
+
+    @property
+    def git(self) -> GitStateId | None:
+        """The git state at the last event that names one."""
+        tree = self._value("SELECT git FROM events WHERE git IS NOT NULL ORDER BY seq DESC LIMIT 1")
+        return None if tree is None else GitStateId(tree)
+
+    def git_events_of(self, step_id: StepId) -> tuple[Event, ...]:
+        """Lists those of `events_of` before which the git state changed."""
+        with self._together():
+            return tuple([self._event(*row) for row in self._rows(SEEN_GIT, step_id)])
 
     def session_of(self, what: EventPayload) -> SessionId | None:
         """Returns the session of an event; None if it has none, or if its step is unknown."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-VERSION = 15
+VERSION = 16
 """The version of the tables: a database of another version is rebuilt from the events."""
 
 TABLES = (
     # append-only; `previous` is the previous event, `chain` and `commit_id` locate it in the repository, `pins`
-    # is the tree of that commit
+    # is the tree of that commit, `git_before` the git state before a change in `Event.seen`
     """
     CREATE TABLE events (
         seq INTEGER PRIMARY KEY,
@@ -18,11 +18,14 @@ TABLES = (
         milliseconds INTEGER NOT NULL,
         head_tree BLOB,
         head_coverage BLOB,
+        git BLOB,
+        git_before BLOB,
         payload TEXT NOT NULL
     )
     """,
     "CREATE INDEX events_of_a_chain ON events (chain, seq)",
     "CREATE INDEX events_with_a_head ON events (seq) WHERE head_tree IS NOT NULL",
+    "CREATE INDEX events_with_git ON events (seq) WHERE git IS NOT NULL",
     # in all tables, `seq` is the event that made the row; a snapshot that no event took has a `place` below 0
     """
     CREATE TABLE snapshots (

@@ -139,7 +139,7 @@ def test_what_happened(what: EventPayload, name: str, stored: str) -> None:
     event = Event(7, 5, None, None, what)
     payload = encode_event(event, None)
     assert payload == (
-        f'{{"version":10,"seq":7,"previous":null,"milliseconds":5,"head":null,"seen":null,"type":"{name}","what":{stored}}}'
+        f'{{"version":11,"seq":7,"previous":null,"milliseconds":5,"head":null,"seen":null,"type":"{name}","what":{stored}}}'
     )
     assert decode_event(payload, COMMIT) == (event, None)
 
@@ -152,7 +152,7 @@ def test_an_event_with_what_was_seen() -> None:
     event = Event(7, 5, SNAPSHOT, Span(SNAPSHOT, SNAPSHOT, ("a",), ("b",)), SessionEnded("s"))
     payload = encode_event(event, 6)
     assert payload == (
-        f'{{"version":10,"seq":7,"previous":6,"milliseconds":5,"head":{IDS},'
+        f'{{"version":11,"seq":7,"previous":6,"milliseconds":5,"head":{IDS},'
         f'"seen":{{"before":{IDS},"after":{IDS},"steps":["a"],"left":["b"]}},'
         '"type":"sessionEnded","what":{"sessionId":"s"}}'
     )
@@ -166,7 +166,7 @@ def test_an_intent() -> None:
     )
     least = Intent(Operated("o", "restore", None, SNAPSHOT), (), (), (), ())
     assert encode_intent(least).decode() == (
-        f'{{"version":10,"operation":{operation},"files":[],"made":[],"removed":[],"forced":[]}}'
+        f'{{"version":11,"operation":{operation},"files":[],"made":[],"removed":[],"forced":[]}}'
     )
     most = Intent(
         least.operation,
@@ -180,7 +180,7 @@ def test_an_intent() -> None:
         ((b"f", 0o600),),
     )
     assert encode_intent(most).decode() == (
-        f'{{"version":10,"operation":{operation},"files":[["f",null,{BLOB}]],"made":["d"],"removed":["e"],"forced":["i"],'
+        f'{{"version":11,"operation":{operation},"files":[["f",null,{BLOB}]],"made":["d"],"removed":["e"],"forced":["i"],'
         '"together":[["f","g"]],"step":"a","moves":[["m","n",true]],"permissions":[["f",384]]}'
     )
     assert [decode_intent(encode_intent(each)) for each in (least, most)] == [least, most]

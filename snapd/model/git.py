@@ -1,0 +1,91 @@
+"""What changed in the user's git repository besides files: plain data, and how several changes add up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+from typing import Generic, Literal, TypeVar
+
+import attrs
+
+from snapd.model.snapshot import ObjectId
+
+T = TypeVar("T")
+
+GitReason = Literal["reftable", "sha256", "subfolder", "unreadable"]
+"""Why a git state is not recorded; "subfolder": the folder is below the root of the repository's work tree."""
+
+STASH = "refs/stash"
+
+
+@attrs.frozen
+class GitStateId:
+    """Identifies a git state: a tree with the files of `.git` that make it up, see `snapd.gitstate.read`.
+
+    The empty tree stands for no repository.
+    """
+
+    tree: ObjectId
+
+
+@attrs.frozen
+class Pair(Generic[T]):
+    """A value before and after a change."""
+
+    before: T
+    after: T
+
+
+@attrs.frozen
+class RefChange:
+    """A ref that appeared (`before` is None), moved or went (`after` is None).
+
+    Of the stash, both may be the same: then only entries below the top changed.
+    """
+
+    ref: str  # its full name
+    before: str | None
+    after: str | None
+
+
+@attrs.frozen
+class GitChange:
+    """How two git states differ; None where they do not."""
+
+    head: Pair[str] | None = None  # the full name of a branch, or the id of a commit
+    refs: tuple[RefChange, ...] = ()  # ordered by name
+    staged: Pair[int] | None = None  # how many paths are staged, if what is staged changed
+    operation: Pair[str] | None = None  # "merge", "rebase", "am", "cherry-pick", "revert", "bisect" or "none"
+    repository: Literal["created", "deleted"] | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing changed."""
+        return self == GitChange()
+
+
+def net(changes: Iterable[GitChange]) -> GitChange | None:
+    """Adds up changes, oldest first; None if nothing is left. What others changed in between is ignored."""
+    found = tuple(changes)
+    refs: dict[str, RefChange] = {}
+    for each in chain.from_iterable(change.refs for change in found):
+        refs[each.ref] = attrs.evolve(each, before=refs.get(each.ref, each).before)
+    repositories = [change.repository for change in found if change.repository is not None]
+    whole = GitChange(
+        _joined(change.head for change in found),
+        tuple(refs[name] for name in sorted(refs) if name == STASH or refs[name].before != refs[name].after),
+        _joined((change.staged for change in found), is_count=True),
+        _joined(change.operation for change in found),
+        # created and deleted again, or the other way round
+        repositories[-1] if len(repositories) % 2 else None,
+    )
+    return None if whole.is_empty else whole
+
+
+def _joined(pairs: Iterable[Pair[T] | None], *, is_count: bool = False) -> Pair[T] | None:
+    present = [pair for pair in pairs if pair is not None]
+    if not present:
+        return None
+    pair = Pair(present[0].before, present[-1].after)
+    # the same number of paths may be others
+    return pair if is_count or pair.before != pair.after else None
