@@ -20,10 +20,7 @@ _CHUNK = 1 << 16
 
 @attrs.frozen
 class Piece:
-    """A part of a stream, including any line end.
-
-    `whole` means that it is a whole line, `ends` that the line ends with it.
-    """
+    """A part of a stream with any line end: whether it is a `whole` line, and whether the line `ends` with it."""
 
     data: bytes
     whole: bool = True
@@ -31,11 +28,7 @@ class Piece:
 
 
 def pieces(descriptor: int, longest: int = LONGEST) -> Iterator[Piece]:
-    """Reads a stream to its end, line by line; the joined pieces are exactly what was read.
-
-    The last line may have no line end. A line of more than `longest` bytes comes in several pieces. Raises `OSError` if
-    the stream cannot be read.
-    """
+    """Reads a stream line by line, byte for byte; a line of more than `longest` bytes comes in several pieces."""
     kept = bytearray()
     inside = False
     while data := _read(descriptor):
@@ -65,10 +58,7 @@ class Writer:
         self._inside = False
 
     def write(self, piece: Piece) -> None:
-        """Writes a piece for the thread that carries the stream; no other line is inserted until the line has ended.
-
-        Raises `OSError` if the reader is gone.
-        """
+        """Writes a piece; no line is inserted before its line has ended. Raises `OSError` if the reader is gone."""
         if not self._inside:
             self._turn.acquire()
         try:
@@ -82,11 +72,7 @@ class Writer:
             self._turn.release()
 
     def insert(self, make: Callable[[], bytes | None]) -> None:
-        """Writes a line of ours between two others.
-
-        `make` is called when the line's turn has come, and may return None for no line. Raises `OSError` if the reader
-        is gone.
-        """
+        """Writes a line between two others; `make` is called then, and may return None. Raises `OSError` as `write`."""
         with self._turn:
             line = make()
             if line is not None:

@@ -63,11 +63,7 @@ def said(prompt: Any) -> str:
 
 @attrs.frozen
 class ToolNews:
-    """The fields of a message about a tool call; None means not given.
-
-    `parent` is the call of the subagent that makes this call; `files` are the paths in `locations` and diffs,
-    unchanged.
-    """
+    """The fields of a message about a tool call; `parent` is the call of the subagent that makes it."""
 
     call_id: str
     kind: str | None
@@ -161,10 +157,7 @@ def commands_update(session: str, commands: list[Message]) -> bytes:
 
 
 def with_commands(line: bytes, message: Message, commands: list[Message]) -> bytes:
-    """Adds commands to an `available_commands_update`, replacing those of the same name.
-
-    Everything else in the line keeps its spelling. Returns the line unchanged if it has no list.
-    """
+    """Adds commands to the list of an `available_commands_update`, replacing namesakes; all else keeps its spelling."""
     update = part(message, "params", "update")
     known = update.get("availableCommands")
     if not isinstance(known, list):
@@ -196,10 +189,7 @@ ALLOW = "allow"
 
 
 def permission(session: str, name: str, title: str, told: str, version: int) -> bytes:
-    """A `session/request_permission` of ours; `told` is the plan as Markdown.
-
-    Version 1 shows it as a call of a tool, with `name` as its id too.
-    """
+    """A `session/request_permission` of ours; version 1 shows it as a call of a tool, with `name` as its id too."""
     options = [
         {"optionId": ALLOW, "name": "Go on", "kind": "allow_once"},
         {"optionId": "reject", "name": "Change nothing", "kind": "reject_once"},
@@ -220,10 +210,7 @@ def call_over(session: str, name: str, *, is_done: bool) -> bytes:
 
 
 def answers(request: Message, told: str, version: int, names: tuple[str, str], reason: str = "end_turn") -> list[bytes]:
-    """The lines that answer a `session/prompt` with a text, as an agent would.
-
-    `names` are two new message ids, for the prompt and for the answer; `reason` is the stop reason of the turn.
-    """
+    """The lines that answer a `session/prompt` with a text; `names` are new message ids for prompt and answer."""
     params = part(request, "params")
     session = str(params.get("sessionId"))
     content = {"type": "text", "text": told}

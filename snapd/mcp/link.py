@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 
 
 class Link:
-    """Sends requests about one folder to the daemon; thread-safe.
-
-    `directory` is the agent's absolute working directory: file names are relative to it.
-    """
+    """Sends requests about one folder to the daemon; thread-safe. File names are relative to `directory`."""
 
     def __init__(self, connect: Connect, directory: str = "") -> None:
         self._connect = connect
@@ -38,16 +35,14 @@ class Link:
         report: Report | None = None,
         cancellation: Cancellation | None = None,
     ) -> Any:
-        """Sends a request and returns its result as JSON values; None in `params` means absent.
+        """Sends a request and returns JSON values; None in `params` means absent.
 
-        `report` is called with the progress of a long request; another thread may cancel it by `cancellation`. Raises
-        the error that answers it, `IoError` if the daemon cannot be reached, or `Cancelled` after `close`.
+        Raises its error, `IoError` if the daemon cannot be reached, or `Cancelled` after `close`.
         """
         given: Any = {name: self._named(name, value) for name, value in params.items() if value is not None}
         return self._opened().request(method, given, report, cancellation)
 
     def _named(self, key: str, value: Any) -> Any:
-        """A value of the params with file names as the daemon expects them."""
         if key == "patches":
             return [{**patch, "files": self._named("files", patch["files"])} for patch in value]
         if key == "files":

@@ -119,10 +119,7 @@ def _refused(identity: Id | None, why: str) -> Malformed:
 
 
 def read_lines(descriptor: int, longest: int = MAX_LINE) -> Iterator[bytes | None]:
-    """Reads lines until the end of the input.
-
-    Yields each line that is not blank without its end; None in place of a line of more than `longest` bytes.
-    """
+    """Yields each line that is not blank, without its end; None in place of one of more than `longest` bytes."""
     line = bytearray()
     is_too_long = False
     while chunk := _read(descriptor):

@@ -60,10 +60,7 @@ class RevisionTerms:
 
 
 def shake_hands(params: dict[str, Any]) -> RevisionTerms:
-    """The terms after `initialize`: the requested version if it is supported, else the newest.
-
-    Raises `RpcError` if the params are wrong.
-    """
+    """The terms after `initialize`: the requested version if supported, else the newest. Raises `RpcError`."""
     wanted = params.get("protocolVersion")
     if not isinstance(wanted, str):
         raise RpcError(INVALID_PARAMS, "protocolVersion: expected a string")
@@ -72,10 +69,7 @@ def shake_hands(params: dict[str, Any]) -> RevisionTerms:
 
 
 def stated(params: dict[str, Any]) -> RevisionTerms | None:
-    """The terms that a request states; None if it states none, and the handshake's apply.
-
-    Raises `RpcError` if the revision is not supported or the statement is incomplete.
-    """
+    """The terms that a request states, or None. Raises `RpcError` if they are incomplete or not supported."""
     meta = params.get("_meta", {})
     if not isinstance(meta, dict):
         raise RpcError(INVALID_PARAMS, "_meta: expected an object")

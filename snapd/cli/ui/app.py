@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _CHANGED = "Something changed meanwhile: this is what would be done now."
 _CONNECTED = "connected"
 _CONNECTING = "the daemon has ended, connecting again ..."
-_NO_DAEMON = "no daemon, trying on; q leaves"
+_NO_DAEMON = "no daemon, still trying; q quits"
 _SOON = 0.05
 """Seconds for which changes in quick succession are collected before they are shown."""
 _SHOWN_EVERY = 0.3
@@ -161,9 +161,9 @@ class TerminalView(App[None]):
     # -- notifications
 
     def _on_notification(self, method: str, params: dict[str, Any]) -> None:
-        self.call_later(self._format_result, method, params)
+        self.call_later(self._apply_notification, method, params)
 
-    def _format_result(self, method: str, params: dict[str, Any]) -> None:
+    def _apply_notification(self, method: str, params: dict[str, Any]) -> None:
         # the pending changes may differ although their number is the same
         self.review.reload()
         if method == "review/didChange":

@@ -22,7 +22,7 @@ class Link:
         self.folder = folder
         self._backend, client = connected(socket, folder, None)
         # subscribe before the first request, so that no notification is missed
-        self._format_result = client.subscribe()
+        self._notifications = client.subscribe()
 
     @property
     def is_open(self) -> bool:
@@ -38,7 +38,7 @@ class Link:
 
     def listen(self, hear: Callable[[str, dict[str, Any]], None]) -> None:
         """Calls `hear` with the method and params of each notification, in this thread, until `close`."""
-        for notification in self._format_result:
+        for notification in self._notifications:
             hear(notification.method, notification.params)
 
     def close(self) -> None:
