@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import attrs
 
 from .message import SessionNewsResult
 from .session import AgentProcess
 from .values import RequestParams, TreeHash
-
-AgentEvent = Literal[
-    "sessionStart",
-    "prompt",
-    "callBegin",
-    "callEnd",
-    "callOver",
-    "taskEnd",
-    "turnEnd",
-    "subagentBegin",
-    "subagentEnd",
-    "sessionEnd",
-]
+from .words import AgentEvent
 
 
 @attrs.frozen(kw_only=True)
