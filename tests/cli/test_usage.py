@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from snapd.cli.parsing.index import INDEX
-from snapd.cli.parsing.parser import DAILY, GROUPS, build_parser, grouped
-from snapd.cli.parsing.usage import subcommands
+from snapd.cli.parsing.parser import DAILY, GROUPS, build_parser, grouped, subcommands
 
 if TYPE_CHECKING:
     from tests.cli.running import Home

@@ -237,8 +237,7 @@ def _become(question: dict[str, Any], descriptors: list[int]) -> Callable[[], in
 
 
 def _import_all() -> None:
-    from snapd.cli.parsing.parser import build_parser
-    from snapd.cli.parsing.usage import subcommands
+    from snapd.cli.parsing.parser import build_parser, subcommands
 
     others = ("snapd.daemon", "snapd.web.server", "tests.rpc.watched")
     for module in others:

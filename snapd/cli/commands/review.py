@@ -14,8 +14,7 @@ from snapd.cli.requests.names import all_sessions, file_of, find_session
 from snapd.cli.requests.pending import as_a_whole, authors, named, pending
 from snapd.cli.requests.snapshots import find_snapshot
 from snapd.cli.terminal import pager
-from snapd.cli.terminal.filenames import printable
-from snapd.cli.terminal.layout import cell, one_line, pad, terminal_width
+from snapd.cli.terminal.layout import cell, one_line, pad, printable, terminal_width
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, print_json, summary
 from snapd.cli.terminal.times import ago, local_now, moment
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from snapd_client.protocol import FileAtResult, LineRange
 
     from snapd.backend import Backend
-    from snapd.cli.parsing.usage import Parser
+    from snapd.cli.parsing.parser import Parser
     from snapd.wire.review import PendingFile, ReviewFileResult
 
 _NEXT = "'snapd keep' accepts changes, 'snapd revert -p' takes them back"
