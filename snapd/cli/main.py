@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parse(words: Sequence[str]) -> argparse.Namespace | int:
-    """Returns the parsed options, or an exit code if the help or the version was requested and printed."""
+    """Returns the parsed options, or an exit code if the help or the version was printed."""
     parser = build_parser()
     try:
         options: argparse.Namespace = parser.parse_args(words)

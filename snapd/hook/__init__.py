@@ -1,4 +1,4 @@
 """`snapd hook`: turns the events that agents report into sessions, messages and steps.
 
-An agent waits for its hooks, so this room imports next to nothing: no `typing`, no `attrs`, none of the command line.
+Agents wait for their hooks, so this package imports almost nothing: no `typing`, no `attrs`, no command line.
 """

@@ -182,7 +182,6 @@ def _print(options: argparse.Namespace, done: list[FileResult]) -> None:
 
 
 def _print_hints(agents: list[Agent], missing: list[Agent], done: list[FileResult]) -> None:
-    """Prints what the user still has to know or do after an install."""
     fine = {each.agent.name for each in done if each.error is None}
     for each in agents:
         if each.name in fine and each in missing:

@@ -267,7 +267,6 @@ def _names(rows: Iterable[dict[str, Any]]) -> set[str]:
 
 
 def _prompts(found: Backend, steps: list[dict[str, Any]]) -> list[str]:
-    """Returns the known prompts of steps, each once."""
     asked = {step["messageId"]: step["sessionId"] for step in steps if "messageId" in step}
     prompts: dict[str, None] = {}
     for session in dict.fromkeys(asked.values()):
@@ -278,10 +277,7 @@ def _prompts(found: Backend, steps: list[dict[str, Any]]) -> list[str]:
 
 
 class Exports:
-    """The exports into the folder `scratch`; with `reuse`, keeps what commands made in it, except files of a snapshot.
-
-    `root` is the workspace, absolute and canonical.
-    """
+    """The exports of the workspace into `scratch`; with `reuse`, keeps what is there, except files of a snapshot."""
 
     def __init__(self, found: Backend, root: bytes, scratch: Scratch, *, reuse: bool) -> None:
         self._found = found

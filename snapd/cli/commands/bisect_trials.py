@@ -314,7 +314,6 @@ def changes_of(steps: Sequence[dict[str, Any]], others: Iterable[dict[str, Any]]
 
 
 def _tried(steps: Iterable[dict[str, Any]]) -> list[_Edge]:
-    """Returns the edges of the steps that have ended and are not undone."""
     return [edge for edge in _edges(steps) if edge.tree is not None and "endedAt" in edge.step]
 
 

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 
 def _print_fetched(options: argparse.Namespace, result: SessionFetchResult, nothing: str) -> int:
-    """Prints which sessions were fetched."""
     if options.json:
         print_json(result)
         return DONE
@@ -144,7 +143,6 @@ def apply(options: argparse.Namespace) -> int:
 
 
 def _which(found: Backend, names: Sequence[str]) -> dict[str, Any]:
-    """Returns the params for the words of the command line."""
     named = [find_session_or_step(found, word) for word in names]
     sessions = [each["sessionId"] for each in named if "stepId" not in each]
     steps = [each["stepId"] for each in named if "stepId" in each]

@@ -214,7 +214,6 @@ class _Picture:
         self._rows.append(_Row(clock, cells, texts, below, ahead))
 
     def _sharing(self, row: dict[str, Any]) -> str:
-        """Describes with whom a step shares a change."""
         others = row.get("sharedWith", ())
         if len(others) != 1:
             return f"shared with {len(others)} steps" if others else "shared"
@@ -259,7 +258,6 @@ class _Picture:
         self._rows.append(_Row("", cells, []))
 
     def _running(self) -> list[tuple[str, str]]:
-        """Returns the lanes of a line without an event."""
         lanes = [(" ", "") if lane is None else ("│", self._styles[lane]) for lane in self._lanes]
         return [("┊", _FOLDER), *lanes]
 
@@ -281,7 +279,6 @@ class _Picture:
         return min(lanes, max(2, (self._width - _TIME - 1 - _TEXT) // 2))
 
     def _left(self, lanes: int) -> int:
-        """Returns the number of columns beside the graph."""
         return self._width - _TIME - 2 * self._lanes_that_fit(lanes) - 1
 
     def _is_roomy(self, lanes: int) -> bool:

@@ -71,7 +71,6 @@ def revert_pending(options: argparse.Namespace) -> int:
 
 
 def _meant(options: argparse.Namespace, found: Backend, files: list[dict[str, Any]]) -> Any:
-    """Returns the params that select what is kept."""
     given = [bool(options.what), options.session is not None, options.all]
     if sum(given) != 1:
         raise InvalidParams(

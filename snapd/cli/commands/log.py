@@ -276,7 +276,6 @@ def _entries(
 
 
 def _nothing(options: argparse.Namespace) -> str:
-    """Returns the message for an empty list."""
     what = f"changed {' or '.join(map(printable, options.files))}" if options.files else "happened"
     where = f"in session {printable(options.session)}" if options.session else "in this folder"
     return f"nothing has {what} {where} {f'since {printable(options.since)}' if options.since else 'yet'}"
@@ -374,7 +373,6 @@ def _prompt_lines(message: dict[str, Any]) -> list[str]:
 
 
 def _with_renames(found: Backend, step: dict[str, Any]) -> dict[str, Any]:
-    """Returns the step, with each moved file as one."""
     if not {"added", "deleted"} <= {row["status"] for row in step.get("files") or ()}:
         return step
     again = ask(found, "step/find", {"prefix": step["stepId"], "limit": 1, "renames": True})["steps"]

@@ -90,7 +90,6 @@ def _show_plan(options: argparse.Namespace, told: PurgeResult) -> int:
 
 
 def _check(told: PurgeResult) -> None:
-    """Checks that the purge is possible; raises `InvalidParams` otherwise."""
     here = [shell_name(row["file"]) for row in told["files"] if row["inFolder"]]
     if here:
         raise InvalidParams(

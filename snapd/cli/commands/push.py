@@ -101,7 +101,6 @@ def _print_result(options: argparse.Namespace, leaving: PushTexts, result: Any) 
 
 
 def _plan(painter: Painter, leaving: PushTexts, plan: dict[str, Any]) -> Iterator[str]:
-    """Yields the lines of the plan: what would leave the machine."""
     yield f"{counted(len(plan['sessions']), 'session')} to {leaving.where(plan)}: {size(plan['bytes'])}"
     texts = " and prompts, titles, and descriptions and commands of steps"
     prompts = "" if leaving.params.get("withoutPrompts") else texts
@@ -166,7 +165,6 @@ def _push_arguments(parser: Parser) -> None:
 
 
 def _leaving_arguments(parser: Parser, dry_run: str = "only show what would leave this machine") -> None:
-    """Adds the arguments of all commands that send something from this machine."""
     parser.repeated(
         "--exclude", "PATTERN", "exclude", "leave these files out of what leaves this machine, as in a .gitignore"
     )
@@ -293,7 +291,6 @@ def _print_pruned(options: argparse.Namespace, result: Any) -> int:
 
 
 def _pruned_lines(plan: SessionPushResult) -> Iterator[str]:
-    """Yields the lines of what would be deleted; the oldest sessions first."""
     sessions = plan["pruned"]
     yield f"{printable(plan['remote'])} has {counted(len(sessions), 'session')} so old, which would be deleted:"
     listed = at_most(_LISTED)

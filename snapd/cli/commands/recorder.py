@@ -110,7 +110,6 @@ class Recorder:
             self.trouble = params.get("error") or ConnectionLost(params["reason"])
 
     def _begin(self) -> None:
-        """Begins a step, which ends the one before it."""
         self._changed = None
         begun = self.backend.request(
             "agent/report", {"sessionId": self.session_id, "event": "callBegin", "sequential": True}

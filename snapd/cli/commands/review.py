@@ -94,7 +94,6 @@ def _authors(found: Backend, row: dict[str, Any]) -> list[str]:
 
 
 def _hunks(found: Backend, painter: Painter, shown: Any) -> str:
-    """Formats the hunks of a file, each with its author."""
     moved = f"{printable(shown['renamedFrom'])} → " if "renamedFrom" in shown else ""
     lines = [painter.paint(f"{moved}{printable(shown['file'])}", "bold")]
     if not shown["hunks"]:

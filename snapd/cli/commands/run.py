@@ -152,7 +152,6 @@ def _wants_bursts(options: argparse.Namespace) -> bool:
 
 
 def _begun(options: argparse.Namespace, folder: str, words: list[str], hooks: OneRun | None) -> HookSessions | Recorder:
-    """Begins recording by the agent's hooks, or else by bursts of changes."""
     found, client = connected(options.socket, folder, _ANSWER_SECONDS)
     try:
         # no limit for the first snapshot: the daemon has answered, so it is alive
@@ -172,10 +171,7 @@ def _begun(options: argparse.Namespace, folder: str, words: list[str], hooks: On
 
 
 class _Child:
-    """A command in the terminal and process group of this process; a signal sent to this process alone is passed on.
-
-    Ctrl-C and the like reach both, and are left to the command.
-    """
+    """A command in our terminal and process group, to which Ctrl-C is left; a signal sent to us alone is passed on."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None

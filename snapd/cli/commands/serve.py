@@ -124,7 +124,6 @@ def _socket(options: argparse.Namespace, locations: Locations) -> str:
 
 
 def _tcp(options: argparse.Namespace, locations: Locations) -> tuple[str, int, str]:
-    """Returns host, port and token."""
     host, port = address(options.tcp, options.allow_remote)
     return host, port, _token(options.token_file, locations)
 

@@ -155,7 +155,6 @@ def _named(found: Backend, words: Iterable[str]) -> tuple[list[str], list[str]]:
 
 
 def _open_steps(found: Backend, session_ids: Iterable[str]) -> list[str]:
-    """Returns the open steps of sessions; their changes are not staged."""
     return [
         step["stepId"]
         for session_id in session_ids
@@ -213,7 +212,6 @@ def _prompts(found: Backend, owners: Sequence[Owner]) -> Iterator[str]:
 
 
 def _otherwise(found: Backend, session_ids: Iterable[str], owners: Iterable[Owner]) -> str:
-    """Returns a fallback title for the work of sessions."""
     known = {session["sessionId"]: session for session in all_sessions(found)}
     names = dict.fromkeys((*session_ids, *(owner.session_id for owner in owners)))
     sessions = [known[name] for name in names if name in known]
@@ -271,7 +269,6 @@ class StageResult:
 
 
 def _print_result(options: argparse.Namespace, answer: StageResult, stream: TextIO) -> None:
-    """Prints for people what was staged. Reads `color`, `directory` and `names` of the options."""
     painter = Painter(options, stream)
     plan = answer.plan
     if not plan.files:
@@ -297,7 +294,6 @@ def _print_result(options: argparse.Namespace, answer: StageResult, stream: Text
 
 
 def _conflict(options: argparse.Namespace, plan: Plan, folder: bytes, top: bytes) -> StagingConflict:
-    """Prints each file that cannot be staged, and returns the error."""
     rows = []
     for path, reason in sorted(plan.conflicts.items()):
         row = {**_names(path, folder, top), "reason": reason}

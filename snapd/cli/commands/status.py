@@ -77,7 +77,6 @@ def _print_unrecorded(folder: str) -> list[dict[str, str]]:
 
 
 def _rows(painter: Painter, folder: str, result: StatusResult) -> dict[str, list[str]]:
-    """Returns the lines about each subject."""
     now = local_now()
     rows = {
         "folder": [shell_name(folder)],

@@ -188,10 +188,7 @@ def _end_all(options: argparse.Namespace) -> int:
 
 
 def _ended(found: Backend, step: str, named: dict[str, str] | None = None) -> Any:
-    """Ends a step, and reports files that are not in the folder.
-
-    `named` maps the files that it claims from their names in the request to those that the user gave.
-    """
+    """Ends a step, and reports files not in the folder; `named` maps claimed files to the names that the user gave."""
     result = ask(found, "step/end", {"stepId": step, "files": None if named is None else list(named)})
     for name in result.get("outside", ()):
         written = printable((named or {}).get(name, name))

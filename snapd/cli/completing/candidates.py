@@ -146,7 +146,7 @@ def expected(parser: argparse.ArgumentParser, words: list[str]) -> CursorContext
 
 
 class _Reader:
-    """Reads the words as `argparse` would, and stops where the words do."""
+    """Reads the words as `argparse` would, and stops where they end."""
 
     def __init__(self, parser: argparse.ArgumentParser) -> None:
         self._command: list[str] = []
@@ -282,10 +282,7 @@ class Line:
                     self._kept = len(self.words[-1]) - (char in _KEPT)
 
     def reply(self, candidate: str) -> str:
-        """Returns what readline should substitute for its part of the last word, given the whole word.
-
-        A complete word ends with a blank.
-        """
+        """Returns what readline should substitute for its part of the last word; a blank ends a complete one."""
         rest = candidate[self._kept :]
         if self._quote:
             # readline closes the quote and adds the blank itself; it takes everything else literally

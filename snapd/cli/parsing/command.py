@@ -140,10 +140,7 @@ def positive(text: str) -> int:
 
 
 def common(parser: Parser, *, alone: bool = True, asks: bool = True) -> None:
-    """Adds the options of every command that works on a folder.
-
-    `alone`: it can work without the daemon. `asks`: it sends requests; otherwise it reads the stores itself.
-    """
+    """Adds the options of commands that work on a folder: `alone` without the daemon, `asks` with requests."""
     parser.add_argument("-C", dest="directory", metavar="DIR", default=argparse.SUPPRESS, help=FOLDER)
     parser.flag("--here", help="use this very folder, not the one around it that has snapshots of it")
     if asks:

@@ -33,10 +33,7 @@ _SILENT = frozenset({"step", "session", "mcp", "complete"})
 
 
 def folder_of(options: argparse.Namespace) -> str:
-    """Returns the absolute folder of a command, and reports if it is not the directory that the user named.
-
-    A directory that does not exist is returned as it is, to be refused.
-    """
+    """Returns the absolute folder of a command, existing or not; reports if it is not the directory that was named."""
     directory: str = os.path.abspath(options.directory)
     if options.here or not os.path.isdir(directory):
         return directory
@@ -144,10 +141,9 @@ def daemon_at(socket: str | None) -> tuple[Locations, str]:
 def connected(
     socket: str | None, folder: str, timeout: float | None, *, only_open: bool = False
 ) -> tuple[RemoteBackend, Client]:
-    """Connects to the daemon on a socket (None for the user's own), starting it if needed, and opens a folder in it.
+    """Connects to the daemon (socket None: the user's own), starting it if needed, and opens a folder in it.
 
-    `timeout` is in seconds for each answer; None for no limit. With `only_open`, opens the folder only if another
-    client has it open.
+    `timeout` is in seconds for each answer. With `only_open`, opens the folder only if another client has it open.
     """
     from snapd.backend import RemoteBackend, connect
 

@@ -188,7 +188,6 @@ def _print_done(
 
 
 def _print_taken_over(method: str, result: dict[str, Any]) -> list[str]:
-    """Returns lines that report whose sessions continue here after a takeover."""
     if method != "session/takeover" or not result["applied"]:
         return []
     count, host = len(result["sessions"]), printable(result["host"])
@@ -198,7 +197,6 @@ def _print_taken_over(method: str, result: dict[str, Any]) -> list[str]:
 
 
 def _signed(painter: Painter, method: str, params: dict[str, Any], result: dict[str, Any]) -> list[str]:
-    """Returns lines that report who signed what comes from another machine."""
     signature = result.get("signature")
     if signature is not None:
         return [painter.paint(signature_words(signature), STYLES[signature["state"]])]

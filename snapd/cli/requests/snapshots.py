@@ -59,10 +59,7 @@ def find_snapshot(found: Backend, word: str, *, or_oldest: bool = True) -> str:
 
 
 def find_sides(found: Backend, word: str, other: str | None) -> tuple[str, str | None]:
-    """Returns the snapshots to compare, the second None for the current files.
-
-    A step alone stands for its changes: its first snapshot is compared with its last.
-    """
+    """Returns the snapshots to compare (None for the current files); a step alone stands for its first and last one."""
     first = _find(found, word)
     if other is not None:
         return first.hash, _find(found, other).hash

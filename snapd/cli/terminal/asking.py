@@ -47,8 +47,7 @@ def confirmed(
     """Whether the user says yes; asks on standard error, since standard output is for results.
 
     Raises `InvalidParams` with `would` and `hint` if there is nobody to ask. `lines` come before the question, `show`
-    is for the answer "d" (None if there is no more to show), and `explanation` for "?": by default, yes does what was
-    shown.
+    is for the answer "d" (None for nothing more), and `explanation` for "?": by default, yes does what was shown.
     """
     if not sys.stdin.isatty():
         raise InvalidParams(f"{would}, and standard input is no terminal to ask on", hint=hint, field="--yes")

@@ -83,10 +83,7 @@ def agent_style(session: Any) -> str:
 
 
 def summary(painter: Painter, diffs: Iterable[dict[str, Any]], width: int | None = None) -> str:
-    """Returns a line for each file, with its counts and a bar, and a total line.
-
-    `width` is in columns; by default that of the terminal, or without one as much as the names need.
-    """
+    """Returns a line for each file, with counts and a bar, and a total; as wide as the terminal, or as needed."""
     rows = list(diffs)
     width = width or terminal_width()
     most = max((row["additions"] + row["deletions"] for row in rows), default=0)
@@ -171,9 +168,9 @@ def print_once(line: str) -> None:
 
 
 def print_error(error: Exception, before: str = "", *, as_json: bool = False) -> None:
-    """Prints an error: the message (after `before`, what it prevented), then on a line of its own what to do next.
+    """Prints an error and on a line of its own the hint to standard error; with `as_json`, to standard output.
 
-    With `as_json`, prints it to standard output, where programs read the answer otherwise; else to standard error.
+    `before` says what the error prevented.
     """
     told = errors.readable(error)
     if as_json:

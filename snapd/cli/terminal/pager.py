@@ -45,7 +45,6 @@ def _bytes(text: str) -> bytes:
 
 
 def _pager() -> str | None:
-    """Returns the user's pager command; None for no pager."""
     for name in ("SNAPD_PAGER", "PAGER"):
         if (wanted := os.environ.get(name)) is not None:
             return None if wanted.strip() in _NO_PAGER else wanted

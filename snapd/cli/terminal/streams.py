@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 
 class Output(io.FileIO):
-    """A standard stream that can be lost, for the reason `lost`; further output is dropped.
-
-    With `stops`, the first write that fails raises, for a command that only shows something.
-    """
+    """A standard stream that can be lost, for the reason `lost`; with `stops`, the first write that fails raises."""
 
     def __init__(self, descriptor: int) -> None:
         super().__init__(descriptor, "w", closefd=False)
@@ -49,10 +46,7 @@ class Output(io.FileIO):
 
 
 class Text(io.TextIOWrapper):
-    """Text on a standard stream: the only way to the terminal, which interprets only our own styles.
-
-    With `obeyed`, the text is all our own, and may move the cursor.
-    """
+    """Text on a standard stream, of which a terminal interprets only our own styles, or all if `obeyed`."""
 
     def __init__(self, raw: Output, encoding: str, *, line_buffering: bool, obeyed: bool = False) -> None:
         super().__init__(

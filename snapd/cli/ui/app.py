@@ -90,11 +90,7 @@ _AGES = 20.0
 
 
 class TerminalView(App[None]):
-    """Shows the sessions of a folder, and undoes what they did, by key.
-
-    `rows` is the pane on the left, `diff` the one on the right, and `review` the screen for pending changes. The link
-    is closed at the end.
-    """
+    """Shows the sessions of a folder (`rows`, `diff`), and undoes what they did; closes the link at the end."""
 
     TITLE = "snapd"
     ENABLE_COMMAND_PALETTE = False
@@ -202,7 +198,6 @@ class TerminalView(App[None]):
     # -- notifications
 
     def _on_notification(self, method: str, params: dict[str, Any]) -> None:
-        """Handles a notification, in the thread that listens."""
         self.call_later(self._format_result, method, params)
 
     def _format_result(self, method: str, params: dict[str, Any]) -> None:
@@ -239,7 +234,6 @@ class TerminalView(App[None]):
     # -- loading
 
     def _load(self) -> None:
-        """Reloads everything, as much as there was."""
         count = max(ON_A_PAGE, len(self.history.entries))
         # a notification that arrives during the load is newer than what was loaded
         told: list[dict[str, Any]] = []
@@ -418,8 +412,6 @@ class TerminalView(App[None]):
         self._plan(operation, {})
 
     def _plan(self, operation: Operation, decisions: dict[str, str]) -> None:
-        """Requests the plan from the daemon, then asks the user."""
-
         def work() -> tuple[dict[str, Any], str]:
             plan: dict[str, Any] = self._link.ask(operation.method, operation.plan(decisions))
             return plan, self._contents(operation, decisions, plan)

@@ -84,7 +84,6 @@ def _heading(entry: dict[str, Any]) -> list[Line]:
 
 
 def _changes(ask: Ask, entry: dict[str, Any], file: dict[str, Any]) -> list[Line]:
-    """Returns the lines of one file of an entry."""
     name = file_of(file)
     step = entry.get("step")
     if step is None:
@@ -98,7 +97,6 @@ def _changes(ask: Ask, entry: dict[str, Any], file: dict[str, Any]) -> list[Line
 
 
 def _since(ask: Ask, tree: str) -> Iterator[list[Line]]:
-    """Yields what changed in the folder since a snapshot."""
     page = ask("snapshot/diffFull", {"from": tree, "contents": False, "limit": _MOST_FILES})
     for file in page["diffs"]:
         yield [Line("file", _title(file), file_of(file)), *_unified(ask, file_of(file), tree, None)]
@@ -130,7 +128,6 @@ def _session(ask: Ask, session: dict[str, Any]) -> Iterator[list[Line]]:
 
 
 def _turn(ask: Ask, message: dict[str, Any]) -> Iterator[list[Line]]:
-    """Yields a prompt, and the total changes of the applied steps of its turn."""
     text = message.get("text") or "The text of this prompt is not kept."
     yield [Line("note", printable(message["messageId"])), Line("note", "")]
     yield [*(Line("text", printable(line)) for line in text.splitlines()), Line("note", "")]

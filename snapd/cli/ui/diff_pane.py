@@ -25,10 +25,7 @@ _CHOSEN, _NOT_CHOSEN = ("▌", "bold magenta"), (" ", "")
 
 
 class DiffPane(Rows):
-    """Shows lines of a diff; the user chooses hunks of one file.
-
-    `key` names the row whose diff it is; `chosen` has the indexes of the chosen hunks of `chosen_file`.
-    """
+    """Shows lines of the diff of row `key`; the user chooses hunks (indexes `chosen`) of the file `chosen_file`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("right", "sideways(8)", "right", show=False),

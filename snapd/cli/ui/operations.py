@@ -97,10 +97,7 @@ def redo(row: Row | None) -> Operation:
 
 
 def revert_file(row: Row | None, file: str | None) -> Operation:
-    """Undoes what a step did to one file: the row's, or `file` if the row is a step.
-
-    Raises `InvalidParams` if there is no such file.
-    """
+    """Undoes a step in one file: the row's, or `file` if the row is a step. Raises `InvalidParams` without one."""
     step = None if row is None else row.step
     if row is not None and row.kind == "file":
         file = file_of(row.shows)
@@ -114,10 +111,7 @@ def revert_file(row: Row | None, file: str | None) -> Operation:
 
 
 def revert_hunks(row: Row | None, file: str | None, hunks: Collection[int]) -> Operation:
-    """Undoes some hunks, by index from 0, of what a step did to a file.
-
-    Raises `InvalidParams` if there is no such hunk.
-    """
+    """Undoes some hunks, by index, of what a step did to a file. Raises `InvalidParams` if there are none."""
     step = None if row is None else row.step
     if step is None or file is None or not hunks:
         raise InvalidParams(

@@ -174,7 +174,6 @@ class ReviewScreen(ModalScreen[None]):
 
     @property
     def _is_shown(self) -> bool:
-        """Whether the selection is shown."""
         return self._shown is not None or self.files.selected is None
 
     def _load(self, name: str) -> None:

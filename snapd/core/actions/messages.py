@@ -192,7 +192,6 @@ class SessionNews:
     def _touched_by_others(
         self, session_id: SessionId, told: _LastNotice, events: Iterable[Event], latest: Span | None, call: Call
     ) -> set[RelPath]:
-        """Returns the files that operations, the user and other sessions changed."""
         pairs = []
         tree = told.tree
         for event in events:
@@ -216,7 +215,6 @@ class SessionNews:
     def _turned(
         self, session_id: SessionId, events: Iterable[Event], call: Call
     ) -> tuple[tuple[StepView, ...], tuple[StepView, ...]]:
-        """Returns the steps of the session that were undone, and those that were redone."""
         was_undone: dict[StepId, bool] = {}
         for event in events:
             for turn in event.what.turned if isinstance(event.what, Operated) else ():

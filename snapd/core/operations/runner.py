@@ -204,5 +204,4 @@ def _digest(plan: Plan, about: object, work_tree: WorkTree) -> str:
 
 
 def _exact(captured: CapturedFile | None) -> tuple[int, int, ObjectId] | None:
-    """Returns the bytes and the mode of a current file."""
     return None if captured is None else (captured.entry.mode, captured.signature.mode, captured.entry.oid)

@@ -168,7 +168,6 @@ class DirectoryOverlay:
         return made, tuple((emptied | removed).items())
 
     def _below(self, path: RelPath) -> set[RelPath]:
-        """Returns the directories that a file at this path replaces."""
         if not self._is_there(path):
             return set()
         inside = path + b"/"

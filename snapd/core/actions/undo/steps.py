@@ -369,7 +369,6 @@ class UndoSteps:
     # -- texts
 
     def _change(self, step: Step, path: RelPath, call: Call) -> Delta:
-        """Returns what a step and its parts changed in a file, as one change."""
         change = self._step_changes.net(step, call).get(path)
         if change is None:
             raise InvalidParams(
