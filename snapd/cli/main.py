@@ -7,7 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from snapd.cli.parsing.parser import WrongUsage, build_parser, wants_json
+from snapd.cli.parsing.parser import build_parser
+from snapd.cli.parsing.usage import WrongUsage, wants_json
 from snapd.cli.requests.connection import NoDaemon
 from snapd.cli.terminal.errors import readable
 from snapd.cli.terminal.output import print_error

@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 
 import attrs
 
+from snapd.core.actions.activity import Activity
 from snapd.core.actions.cleanup import Upkeep
 from snapd.core.actions.compare import Comparison, KnownSnapshots, NetChanges
-from snapd.core.actions.history import Activity, ChangeRecords, History
+from snapd.core.actions.history import ChangeRecords, History
 from snapd.core.actions.messages import Messages, SessionNews
 from snapd.core.actions.reports import AgentReports
 from snapd.core.actions.review.blame import Blame, NoteAttribution, TextBlame

@@ -13,7 +13,7 @@ from . import convert, history
 from .binding import handles
 
 if TYPE_CHECKING:
-    from snapd.core.actions.history import SessionActivity, StepProblem
+    from snapd.core.actions.activity import SessionActivity, StepProblem
     from snapd.core.answers import News
 
     from .binding import Context

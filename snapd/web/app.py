@@ -18,7 +18,8 @@ from starlette.routing import Route as Dispatched
 from snapd.model.errors import InvalidParams, SnapdError
 from snapd.web.api.asking import ApiRequest, as_json, body_of
 from snapd.web.api.openapi import document
-from snapd.web.api.routes import ROWS, WORKSPACE
+from snapd.web.api.routes import WORKSPACE
+from snapd.web.api.table import ROWS
 from snapd.web.errors import problem
 
 from . import errors
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from snapd.web.api.asking import Service
-    from snapd.web.api.routes import Row
+    from snapd.web.api.table import Row
 
     from .guard import Access
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from snapd import __version__, launch
-from snapd.cli.parsing.parser import build_parser, subcommands
+from snapd.cli.parsing.parser import build_parser
+from snapd.cli.parsing.usage import subcommands
 from snapd.locations import Locations
 from snapd.model.errors import IoError
 

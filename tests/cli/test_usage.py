@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from snapd.cli.parsing.index import INDEX
-from snapd.cli.parsing.parser import DAILY, GROUPS, build_parser, grouped, subcommands
+from snapd.cli.parsing.parser import DAILY, GROUPS, build_parser, grouped
+from snapd.cli.parsing.usage import subcommands
 
 if TYPE_CHECKING:
     from tests.cli.running import Home

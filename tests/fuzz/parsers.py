@@ -30,7 +30,7 @@ from snapd.store.files.durable import DamagedData
 from snapd.store.objects import codec, pack_entry
 from snapd.store.timeline.codec import decode_event
 from snapd.web.api import parameters
-from snapd.web.api.routes import ROWS
+from snapd.web.api.table import ROWS
 from snapd.worktree.git.config import GitUser, variables
 from snapd.worktree.git.index import MalformedIndex, read_bitmap, read_index
 from snapd.worktree.git.index_seed import Conversions

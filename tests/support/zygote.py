@@ -237,7 +237,8 @@ def _become(question: dict[str, Any], descriptors: list[int]) -> Callable[[], in
 
 
 def _import_all() -> None:
-    from snapd.cli.parsing.parser import build_parser, subcommands
+    from snapd.cli.parsing.parser import build_parser
+    from snapd.cli.parsing.usage import subcommands
 
     others = ("snapd.daemon", "snapd.web.server", "tests.rpc.watched")
     for module in others:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd.web.api.routes import ROWS
+from snapd.web.api.table import ROWS
 
 from .conftest import world_on
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from snapd.web.api.routes import ROWS
+from snapd.web.api.table import ROWS
 from tests.support.amounts import amount
 
 if TYPE_CHECKING:

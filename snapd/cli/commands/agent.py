@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from snapd.agents.status import State
     from snapd.agents.table import Agent
     from snapd.cli.parsing.command import Error
-    from snapd.cli.parsing.parser import Parser
+    from snapd.cli.parsing.usage import Parser
 
 _SAID = {
     "created": ("created", "would create"),

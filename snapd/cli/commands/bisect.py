@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from snapd_client.protocol import ExportParams
 
     from snapd.backend import Backend
-    from snapd.cli.parsing.parser import Parser
+    from snapd.cli.parsing.usage import Parser
     from snapd.wire.session import Step
     from snapd.wire.values import FileDiff, TreeHash
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import Command
-from snapd.cli.parsing.parser import build_parser, subcommands
+from snapd.cli.parsing.parser import build_parser
+from snapd.cli.parsing.usage import subcommands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from snapd.cli.parsing.parser import Parser
+    from snapd.cli.parsing.usage import Parser
 
 _BASH = r"""
 # completes the words of snapd in bash, by eval "$(snapd completion bash)"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing import Annotated
 
     from snapd.backend import Backend
-    from snapd.cli.parsing.parser import Parser
+    from snapd.cli.parsing.usage import Parser
     from snapd.wire.message import Message
     from snapd.wire.session import Step
     from snapd.wire.snapshot import TakenSnapshot

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import argparse
     from typing import Annotated, Any
 
-    from snapd.cli.parsing.parser import Parser
+    from snapd.cli.parsing.usage import Parser
     from snapd.store.usage.usage import StoreLocation, Usage
 
 

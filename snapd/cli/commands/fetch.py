@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from snapd_client.protocol import SessionFetchParams, SessionFetchResult, Signature
 
     from snapd.backend import Backend
-    from snapd.cli.parsing.parser import Parser
+    from snapd.cli.parsing.usage import Parser
 
 
 def _print_fetched(options: argparse.Namespace, result: SessionFetchResult, nothing: str) -> int:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Annotated
 
     from snapd.cli.parsing.command import Error
-    from snapd.cli.parsing.parser import Parser
+    from snapd.cli.parsing.usage import Parser
     from snapd.settings.table import Settings
     from snapd.wire.check import CheckResult
 

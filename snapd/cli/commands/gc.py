@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from snapd_client.protocol import CleanupResult
 
-    from snapd.cli.parsing.parser import Parser
+    from snapd.cli.parsing.usage import Parser
     from snapd.settings.table import Settings
     from snapd.store.usage.usage import StoreLocation
 

@@ -15,7 +15,7 @@ from snapd.model.errors import InvalidParams
 
 if TYPE_CHECKING:
     from snapd.backend import RemoteBackend
-    from snapd.cli.parsing.parser import Parser
+    from snapd.cli.parsing.usage import Parser
 
 _LOG = "SNAPD_LOG"
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import argparse
 
     from snapd.backend import Backend
-    from snapd.cli.parsing.parser import Parser
+    from snapd.cli.parsing.usage import Parser
 
 
 def _keep_arguments(parser: Parser) -> None:

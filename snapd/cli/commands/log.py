@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from typing import Annotated
 
     from snapd.backend import Backend
-    from snapd.cli.parsing.parser import Parser
+    from snapd.cli.parsing.usage import Parser
     from snapd.wire.session import Session
 
 _HEADINGS = ("session", "agent", "name", "started", "steps", "undo", "redo", "")

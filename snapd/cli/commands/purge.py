@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from snapd_client.protocol import PurgeParams, PurgeResult
 
     from snapd.backend import Backend
-    from snapd.cli.parsing.parser import Parser
+    from snapd.cli.parsing.usage import Parser
 
 
 def _arguments(parser: Parser) -> None:

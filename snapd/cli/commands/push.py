@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from snapd_client.protocol import SessionPushParams, SessionPushResult
 
     from snapd.backend import Backend
-    from snapd.cli.parsing.parser import Parser
+    from snapd.cli.parsing.usage import Parser
 
 _WHY = {"secret": "may hold a secret", "large": "is large"}
 _LISTED = 20

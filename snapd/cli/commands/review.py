@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from snapd_client.protocol import FileAtResult, LineRange
 
     from snapd.backend import Backend
-    from snapd.cli.parsing.parser import Parser
+    from snapd.cli.parsing.usage import Parser
     from snapd.wire.review import PendingFile, ReviewFileResult
 
 _NEXT = "'snapd keep' accepts changes, 'snapd revert -p' takes them back"

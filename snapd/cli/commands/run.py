@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from snapd.agents.one_run import OneRun
     from snapd.agents.table import Agent
     from snapd.backend import Backend
-    from snapd.cli.parsing.parser import Parser
+    from snapd.cli.parsing.usage import Parser
 
 _NOT_FOUND = 127
 _NOT_EXECUTABLE = 126

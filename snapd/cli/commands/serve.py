@@ -18,7 +18,7 @@ from snapd.model.errors import InvalidParams
 if TYPE_CHECKING:
     import argparse
 
-    from snapd.cli.parsing.parser import Parser
+    from snapd.cli.parsing.usage import Parser
     from snapd.daemon import Options
     from snapd.settings.in_force import Base
 

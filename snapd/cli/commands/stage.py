@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from typing import Annotated, TextIO
 
     from snapd.backend import Backend
-    from snapd.cli.parsing.parser import Parser
+    from snapd.cli.parsing.usage import Parser
     from snapd.staging.changes import Owner
     from snapd.staging.planning import FilePlan, Plan
     from snapd.wire.values import FileChange

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from snapd_client.protocol import StepBeginResult
 
     from snapd.backend import Backend
-    from snapd.cli.parsing.parser import Parser
+    from snapd.cli.parsing.usage import Parser
     from snapd.wire.session import StepEndResult
 
 _SHOWN = 3

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import argparse
     from typing import Annotated
 
-    from snapd.cli.parsing.parser import Parser
+    from snapd.cli.parsing.usage import Parser
 
 _CHUNK = 1 << 16
 STOP_SECONDS = 9.0

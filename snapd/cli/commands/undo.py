@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from snapd_client.protocol import StepRevertHunksParams
 
     from snapd.backend import Backend
-    from snapd.cli.parsing.parser import Parser
+    from snapd.cli.parsing.usage import Parser
 
 
 _CONFLICTS = "what to do with files that changed after the step (default: merge)"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from typing import Annotated
 
     from snapd.cli.parsing.command import Error
-    from snapd.cli.parsing.parser import Parser
+    from snapd.cli.parsing.usage import Parser
     from snapd.locations import Locations
     from snapd.store.usage.usage import StoreLocation
 

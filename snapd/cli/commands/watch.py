@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from snapd_client.protocol import OpenStep
 
     from snapd.backend import RemoteBackend
-    from snapd.cli.parsing.parser import Parser
+    from snapd.cli.parsing.usage import Parser
 
 _HEARD = frozenset({"snapshot/didTrack", "snapshot/didChange", "snapshot/didRevert", "session/didChange"})
 _WHO, _SHORT_WHO = 10, 6

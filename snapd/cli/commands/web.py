@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from snapd_client import Client
 
     from snapd.backend import RemoteBackend
-    from snapd.cli.parsing.parser import Parser
+    from snapd.cli.parsing.usage import Parser
 
 
 _PORT = 7627

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Annotated
 
-    from .parser import Parser
+    from .usage import Parser
 
 FOLDER = "where to begin (default: here): the folder around it that has a history, or is the root of a git work tree"
 SNAPSHOT = (

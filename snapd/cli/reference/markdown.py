@@ -10,7 +10,8 @@ import tomllib
 from typing import TYPE_CHECKING
 
 from snapd.cli.parsing.command import COMMANDS, common
-from snapd.cli.parsing.parser import Parser, build_parser, grouped, subcommands
+from snapd.cli.parsing.parser import build_parser, grouped
+from snapd.cli.parsing.usage import Parser, subcommands
 from snapd.settings.table import SETTINGS, Setting
 from snapd.wire.generate.classes import BANNER
 

@@ -13,7 +13,8 @@ import attrs
 import pytest
 from snapd_client import Client
 
-from snapd.cli.parsing.parser import build_parser, subcommands
+from snapd.cli.parsing.parser import build_parser
+from snapd.cli.parsing.usage import subcommands
 from tests.cli import in_process
 from tests.cli.running import WAIT, Terminal
 from tests.support.git import run_git

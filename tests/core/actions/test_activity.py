@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snapd.core.actions.history import SessionActivity
+from snapd.core.actions.activity import SessionActivity
 from snapd.model.call import Call
 from snapd.model.errors import Cancelled
 from tests.support.sessions import TEXT, Agents, text
