@@ -62,6 +62,6 @@ class Handover:
     folder: SnapshotId  # all files, also uncommitted ones, and ignored ones that were requested
     commits: tuple[ObjectId, ...] = ()  # the base commit and its ancestors, newest first; none without git
     committed: ObjectId | None = None  # `folder` with the first of `commits`; None without git
-    since: tuple[str, ...] = ()  # earlier ones, newest first: who has one needs only what changed since
-    kept: tuple[RelPath, ...] = ()  # not in `folder` (ignored, too large, or local); never deleted elsewhere
+    since: tuple[str, ...] = ()  # earlier ones, newest first: a machine that has one needs only later changes
+    kept: tuple[RelPath, ...] = ()  # not in `folder` (ignored, too large, or local): never deleted
     taken: tuple[TakeoverRecord, ...] = ()  # ordered by time

@@ -256,11 +256,13 @@ class _CommittedFile:
                 commits: dict[int, GitCommit] = {}
                 with History.of(self._repository, self._git, self._bounds) as history:
                     try:
-                        blame_commits = history.blame_commits(self._head, self._places[name], call)
-                        for each in blame_commits:
+                        commits_of_lines = history.blame_commits(self._head, self._places[name], call)
+                        for each in commits_of_lines:
                             commits |= dict.fromkeys(range(each.here - 1, each.here - 1 + each.count), each.commit)
                         noted = (
-                            self._look_up(history, blame_commits, call) if self._notes is not None else NotedLines({})
+                            self._look_up(history, commits_of_lines, call)
+                            if self._notes is not None
+                            else NotedLines({})
                         )
                         self._noted[name] = attrs.evolve(noted, commits=commits)
                     except LimitExceeded as error:
@@ -274,9 +276,9 @@ class _CommittedFile:
         ids = {name: blob[0] for name, blob in found if blob is not None and blob[1] <= TEN_MIB}
         return dict(zip(ids, history.blobs(list(ids.values()), call), strict=True))
 
-    def _look_up(self, history: History, blame_commits: Sequence[CommitLines], call: Call) -> NotedLines:
+    def _look_up(self, history: History, commits_of_lines: Sequence[CommitLines], call: Call) -> NotedLines:
         by_commit: dict[str, list[CommitLines]] = defaultdict(list)
-        for each in blame_commits:
+        for each in commits_of_lines:
             by_commit[each.commit.id].append(each)
         problems: list[NoteProblem] = []
         lines: dict[int, NotedCommit] = {}
@@ -321,15 +323,15 @@ def _note_places(commit: str) -> Iterable[bytes]:
         yield b"/".join([*(name[at : at + 2] for at in range(0, 2 * depth, 2)), name[2 * depth :]])
 
 
-def _claimed(note: Note, blame_commits: Sequence[CommitLines]) -> dict[int, NotedCommit]:
+def _claimed(note: Note, commits_of_lines: Sequence[CommitLines]) -> dict[int, NotedCommit]:
     """Returns who wrote lines of the newest version (from 0) that a commit added; raises `BadNoteError`."""
     found: dict[int, NotedCommit] = {}
     # one object per author: thousands of lines may have the same one
     told: dict[Claim, NotedCommit] = {}
-    group_by_file: dict[bytes, dict[int, tuple[int, CommitLines]]] = defaultdict(dict)
-    for each in blame_commits:
-        group_by_file[each.file] |= {each.there + shift: (each.here + shift, each) for shift in range(each.count)}
-    for file, lines in group_by_file.items():
+    by_file: dict[bytes, dict[int, tuple[int, CommitLines]]] = defaultdict(dict)
+    for each in commits_of_lines:
+        by_file[each.file] |= {each.there + shift: (each.here + shift, each) for shift in range(each.count)}
+    for file, lines in by_file.items():
         if is_utf8(file):
             for line, claim in note.claims(file.decode("utf-8"), sorted(lines)).items():
                 number, each = lines[line]

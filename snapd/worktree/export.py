@@ -1,8 +1,7 @@
-"""Writes the files of a snapshot outside of the work tree.
+"""Writes the files of a snapshot outside of the work tree, once (`export`) or repeatedly (`Scratch`).
 
-`export` writes below an open directory. It follows no symlink, replaces nothing, and copies bytes from the store, never
-by a link that a build could write through. It syncs nothing. `Scratch` is a folder for commands that need one snapshot
-after another: it detects by signature, as in the work tree, which files a command changed.
+It follows no symlink, replaces nothing, and copies bytes from the store, never by a link that a build could write
+through. It syncs nothing.
 """
 
 from __future__ import annotations
@@ -36,18 +35,10 @@ def export(
 ) -> int:
     """Writes files and symlinks and makes directories; returns the size of all files, bytes.
 
-    Args:
-        directory: descriptor of the directory that the plan's paths are relative to.
-        path: its absolute path, for errors.
-        plan: only its writes and new directories count.
-        umask: limits the permissions of the files.
-        chunks: returns a blob's bytes.
-        call: may be cancelled at any time.
-
-    Raises:
-        StoreCorrupt: a blob is missing or damaged, or a path is invalid.
-        IoError: a name is taken, the file system cannot hold it, or what was made could not be removed.
-        StorageFull, Cancelled: whatever was made is removed.
+    Only the plan's writes and new directories count; its paths are relative to `directory`, a descriptor, whose `path`
+    is for errors. If it fails, it removes what it made. Raises `StoreCorrupt` (also for an invalid path),
+    `StorageFull`, `Cancelled`, or `IoError` if a name is taken, the file system cannot hold it, or what was made could
+    not be removed.
     """
     plan.check()
     with Directories(directory) as directories:
@@ -181,18 +172,8 @@ def opened_destination(
     """Opens the folder that an export writes to; yields its descriptor and canonical path.
 
     Makes the folder if needed, and removes it again if the block fails. In the work tree, it must be ignored: the next
-    snapshot would else have all the files twice. It must not be where other users may write.
-
-    Args:
-        directory: absolute; symlinks in it are followed.
-        root: of the work tree, absolute and canonical.
-        is_ignored: whether the work tree ignores a file at a path.
-        store: the directory of the store, absolute.
-        into_empty: whether the folder must be empty.
-
-    Raises:
-        InvalidParams: no export may write there, or it is not empty.
-        IoError, StorageFull: it cannot be made or opened.
+    snapshot would else have all the files twice. It may not be in a store or git directory. Raises `IoError`,
+    `StorageFull`, or `InvalidParams` if it may not be written to, or is not empty although `into_empty`.
     """
     real = os.path.realpath(directory)
     # a folder among the stores would be mistaken for a store
@@ -286,10 +267,7 @@ class _ExportedFile(NamedTuple):
 
 
 class Scratch:
-    """A folder with exported files, inside a new private folder in `above`; raises `IoError`, `StorageFull`.
-
-    `name` is that of the folder with the files, `path` its absolute path; it does not exist before the first export.
-    """
+    """A folder with exported files, inside a new private folder in `above`; `path` exists from the first export on."""
 
     def __init__(self, above: bytes, name: bytes) -> None:
         with os_errors(above):
@@ -310,9 +288,8 @@ class Scratch:
     def clear(self, differing: Iterable[RelPath], *, keep: bool) -> set[RelPath]:
         """Removes what the next snapshot does not have as it is; raises `IoError`.
 
-        `differing` are the differences between the exported and the next snapshot. With `keep`, files that were not
-        exported stay unless their names are needed. Returns the files of `differing` and all that changed since the
-        export; none exists now.
+        `differing` are its differences to the exported one. With `keep`, files that were not exported stay unless their
+        names are needed. Returns the files of `differing` and all that changed since the export; none exists now.
         """
         wrong = {self._inside(path) for path in differing}
         with os_errors(self.path), _Opened(self._private) as directories:
@@ -381,10 +358,7 @@ class Scratch:
             self._directories[directory] = os.fstat(directories.open(directory)).st_mode
 
     def _sweep(self, directories: Directories, wrong: set[RelPath], *, keep: bool) -> set[RelPath]:
-        """Removes everything but what is as recorded, and returns the latter's names.
-
-        The `wrong` files are removed in any case; with `keep`, others stay where they are not in the way.
-        """
+        """Removes the `wrong` files and all that is not as recorded; with `keep`, others stay if not in the way."""
         ways = {above for path in wrong for above in parents(path)} | self._directories.keys()
         intact: set[RelPath] = set()
         visited: list[tuple[RelPath, bool]] = []

@@ -35,16 +35,12 @@ _STRING = re.compile(rb"""'[^'\n]*'?|"(?:[^"\\\n]|\\.)*"?""")
 
 @attrs.frozen
 class WorkspaceRules:
-    """The ignore rules of a workspace.
+    """The ignore rules of a workspace."""
 
-    `prefix` is its path in the repository around it. `tracked` is what the user's git index holds. `texts` are the
-    patterns from outside the tree, for the snapshot's coverage.
-    """
-
-    prefix: bytes
+    prefix: bytes  # its path in the repository around it
     stack: IgnoreStack
-    tracked: TrackedPaths
-    texts: tuple[RuleText, ...]
+    tracked: TrackedPaths  # in the user's git index
+    texts: tuple[RuleText, ...]  # patterns from outside the tree, for the snapshot's coverage
 
 
 class RuleSource:
@@ -63,7 +59,7 @@ class RuleSource:
         self.parsed: GitIndex | None = None
         self._folders: list[str] | None = None
         self.earlier: Callable[[], Iterable[bytes]] = tuple
-        """Gives the texts that the folder's own file had in snapshots, the newest first."""
+        """Returns the texts of the folder's own file in snapshots, newest first."""
 
     def of_folder(self) -> tuple[tuple[str, ...], str | None]:
         """Returns the patterns of the folder's own file, or the last valid ones and why; raises `IoError`."""
@@ -80,8 +76,7 @@ class RuleSource:
     def read(self, exclude: Iterable[str], include: Iterable[str] = ()) -> WorkspaceRules:
         """Returns the current rules; the same object as last time, if they are the same.
 
-        `exclude` are snapd's own patterns; `include` those of what is captured although git ignores it. Raises
-        `InvalidParams` if there are too many, and `IoError` if the folder cannot be read.
+        Raises `InvalidParams` if there are too many patterns, and `IoError` if the folder cannot be read.
         """
         settings = tuple(exclude), tuple(include)
         self.parsed = None
@@ -124,10 +119,7 @@ class RuleSource:
         return IndexSeed.load(self._repository, self._user, open_blobs, self._last.prefix, index)
 
     def nested(self, path: RelPath) -> TrackedPaths | None:
-        """Returns the index of the repository in a directory, as paths of the workspace; None if there is none.
-
-        It is the same object as last time if it is the same.
-        """
+        """Returns the index of the repository in a directory, if any; the same object while it does not change."""
         known = self._nested.get(path)
         if known is not None and known[0].unchanged():
             return known[1]
@@ -142,10 +134,7 @@ class RuleSource:
         return tracked
 
     def nested_changed(self) -> bool:
-        """Returns whether a repository that `nested` has read may have changed; reports each change once.
-
-        The caller then calls `nested` again for all. A repository whose directory is gone has not changed.
-        """
+        """Returns whether a repository that `nested` has read may have changed; reports each change once."""
         changed = False
         for path, (stats, _) in list(self._nested.items()):
             if not stats.unchanged():
@@ -293,16 +282,12 @@ class Scope(Enum):
 
 @attrs.frozen(eq=False)
 class DirectoryRules:
-    """What decides, with the index and the forced paths, whether a name of a directory is ignored.
-
-    `nested` are the indexes of repositories inside the workspace that may hold files here. While `key`, a digest of
-    `stack` and `nested`, stays the same, so do the decisions.
-    """
+    """What decides, with the index and the forced paths, whether a name of a directory is ignored."""
 
     scope: Scope
     stack: IgnoreStack
-    nested: tuple[TrackedPaths, ...]
-    key: bytes
+    nested: tuple[TrackedPaths, ...]  # of repositories in the workspace that may hold files here
+    key: bytes  # a digest of `stack` and `nested`
 
     def decides_as(self, other: DirectoryRules | None) -> bool:
         """Returns whether both decide the same about every name."""
@@ -324,10 +309,7 @@ class RuleEvaluator:
     def entering(
         self, path: RelPath, above: DirectoryRules | None, before: DirectoryRules | None
     ) -> DirectoryRules | None:
-        """Returns the rules for a directory, without its own `.gitignore`; None if it is ignored now.
-
-        `above` are the rules of its parent, None for the root or if unknown; `before` its own as of the last scan.
-        """
+        """Returns a directory's rules without its `.gitignore`, None if ignored; `before` are the last scan's."""
         if above is None:
             return self.root
         scope = before.scope if before is not None else self.scope_of(path, True, above)

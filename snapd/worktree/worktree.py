@@ -40,18 +40,10 @@ from snapd.worktree.state.nodes import DirectoryNode
 
 
 class WorkTree:
-    """A folder whose files are captured and restored.
+    """A folder whose files are captured and restored; raises `WorkspaceRefused` if it is none, or `IoError`.
 
-    Args:
-        root: absolute and canonical.
-        user: whose global git configuration counts for ignore rules.
-        umask: of the user, for restored files.
-        hidden: a directory below the root that is never captured (a store inside the workspace), if any.
-        watcher: the preferred kind of watcher.
-
-    Raises:
-        WorkspaceRefused: it is not a directory.
-        IoError: it cannot be opened.
+    `root` is absolute and canonical. `hidden` is a directory below it that is never captured (a store inside the
+    workspace).
     """
 
     def __init__(

@@ -177,12 +177,12 @@ class _Child:
         self._process: subprocess.Popen[bytes] | None = None
         self._waiting: list[int] = []
         self._handlers: dict[int, Any] = {}
-        self._signals = self._format_result = self._before = -1
+        self._signals = self._wakeup = self._before = -1
 
     def __enter__(self) -> _Child:
-        self._signals, self._format_result = os.pipe()
-        os.set_blocking(self._format_result, False)
-        self._before = signal.set_wakeup_fd(self._format_result, warn_on_full_buffer=False)
+        self._signals, self._wakeup = os.pipe()
+        os.set_blocking(self._wakeup, False)
+        self._before = signal.set_wakeup_fd(self._wakeup, warn_on_full_buffer=False)
         # without a handler, no byte is written
         self._handlers[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, lambda *_: None)
         for number in _FORWARDED:
@@ -196,7 +196,7 @@ class _Child:
             signal.signal(number, handler)
         signal.set_wakeup_fd(self._before)
         os.close(self._signals)
-        os.close(self._format_result)
+        os.close(self._wakeup)
 
     def run(self, program: str, words: list[str], variables: Mapping[str, str] = MappingProxyType({})) -> int:
         """Runs it to its end, with these additional environment variables; returns the exit code."""

@@ -48,7 +48,7 @@ def status(options: argparse.Namespace) -> int:
             result = ask(found, "snapshot/status", {})
     finally:
         # also if the folder cannot be opened, which may be the reason
-        waiting = _print_unrecorded(os.path.realpath(folder_of(options)))
+        waiting = _unrecorded_events(os.path.realpath(folder_of(options)))
     if options.json:
         print_json({**result, "waiting": waiting})
         return DONE
@@ -61,7 +61,7 @@ def status(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _print_unrecorded(folder: str) -> list[dict[str, str]]:
+def _unrecorded_events(folder: str) -> list[dict[str, str]]:
     spool = spool_directory(Locations.from_environment(os.environ).data)
     if not os.path.lexists(spool):
         return []

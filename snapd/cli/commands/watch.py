@@ -120,7 +120,7 @@ class EventLines:
     def __init__(self, painter: Painter) -> None:
         self._painter = painter
         self._open: set[str] = set()
-        self._format_result: dict[str, dict[str, Any]] = {}
+        self._shown: dict[str, dict[str, Any]] = {}
         self._sessions: dict[str, bool] = {}
         self._clock = ""
         self._width = 0
@@ -128,7 +128,7 @@ class EventLines:
     def go_on(self, steps: Iterable[OpenStep]) -> None:
         """Sets the open steps, as returned by `snapshot/status`."""
         self._open = {step["stepId"] for step in steps}
-        self._format_result = {}
+        self._shown = {}
 
     def lines(self, method: str, params: dict[str, Any], now: datetime, width: int) -> list[str]:
         """Formats a notification as lines; none if it was shown already."""
@@ -140,7 +140,7 @@ class EventLines:
             step = params.get("step")
             return list(self._session(params["session"]) if step is None else self._step(params["session"], step))
         # the next difference refers to another snapshot
-        self._format_result = {}
+        self._shown = {}
         if method == "snapshot/didRevert" and params["kind"] not in _BY_STEPS:
             return list(self._operation(params))
         return []
@@ -191,9 +191,9 @@ class EventLines:
     def _changes(self, params: dict[str, Any]) -> Iterator[str]:
         """Yields changes since the last snapshot that were not shown yet: the user's, or those of the open steps."""
         now = {row["file"]: row for row in params["files"]}
-        news = [row for file, row in now.items() if self._format_result.get(file) != row]
-        back = [file for file in self._format_result if file not in now]
-        self._format_result = now
+        news = [row for file, row in now.items() if self._shown.get(file) != row]
+        back = [file for file in self._shown if file not in now]
+        self._shown = now
         who, mark = ("", "") if self._open else ("you", "you")
         if len(news) == 1:
             yield self._line(who, mark, changed(news), file=news[0])

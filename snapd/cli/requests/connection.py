@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 
     from snapd.backend import Backend, RemoteBackend, Report
     from snapd.settings.table import Settings
+else:
+
+    def typed_function(function):
+        """Types nothing at run time."""
+        return function
+
 
 _SILENT = frozenset({"step", "session", "mcp", "complete"})
 """The commands run by agents and shells, whose output nobody reads."""

@@ -141,7 +141,7 @@ def _planned(
 ) -> list[str]:
     head = unit_lines(painter, plan, _PLANNED[method]) if method in _PLANNED else []
     head += _signed(painter, method, params, plan)
-    tail = [*excerpts(painter, plan), total(painter, plan), *_print_lost(painter, method, plan)]
+    tail = [*excerpts(painter, plan), total(painter, plan), *_lost_lines(painter, method, plan)]
     overwritten = {file for file, decision in (params.get("decisions") or {}).items() if decision == "overwrite"}
     if options.on_conflict == "overwrite" or overwritten:
         tail = [*format_overwritten(painter, plan, overwritten), *tail]
@@ -175,19 +175,19 @@ def _show(
 def _print_done(
     options: argparse.Namespace, painter: Painter, method: str, params: dict[str, Any], result: dict[str, Any]
 ) -> None:
-    head = unit_lines(painter, result, _DONE[method]) if method in _DONE else _print_taken_over(method, result)
+    head = unit_lines(painter, result, _DONE[method]) if method in _DONE else _takeover_lines(method, result)
     head += _signed(painter, method, params, result)
     tail = [f"before: {result['before']}"] if result["applied"] else []
     if (how := undo_command_of(method, params, result)) is not None:
         tail = [how, *tail]
     room = visible_file_count(len(head) + len(tail) + 1, everything=options.all_files, terminal=sys.stdout.isatty())
-    for line in [*head, *file_lines(painter, result, room, planned=False), *_print_lost(painter, method, result)]:
+    for line in [*head, *file_lines(painter, result, room, planned=False), *_lost_lines(painter, method, result)]:
         print(line)
     for line in tail:
         print(painter.paint(line, "dim"))
 
 
-def _print_taken_over(method: str, result: dict[str, Any]) -> list[str]:
+def _takeover_lines(method: str, result: dict[str, Any]) -> list[str]:
     if method != "session/takeover" or not result["applied"]:
         return []
     count, host = len(result["sessions"]), printable(result["host"])
@@ -204,7 +204,7 @@ def _signed(painter: Painter, method: str, params: dict[str, Any], result: dict[
     return [painter.paint(signature_words(None), "dim")] if is_elsewhere and not result["applied"] else []
 
 
-def _print_lost(painter: Painter, method: str, result: dict[str, Any]) -> list[str]:
+def _lost_lines(painter: Painter, method: str, result: dict[str, Any]) -> list[str]:
     """Returns lines about files that the undone steps changed and that cannot be restored."""
     said = format_uncaptured(result["steps"]) if method == "session/undo" else None
     return [] if said is None else [painter.paint(said, "yellow")]

@@ -37,7 +37,7 @@ def why(contested: dict[str, Any], now: datetime | None = None) -> str:
         return f"shared with {_listed(_name(each) for each in by)}: both were at work"
     said = reason_text(reason)
     if reason in _SOMEBODY_DID and by:
-        return f"{said} by {_listed(_format_result(each, now or local_now()) for each in by)}"
+        return f"{said} by {_listed(_author(each, now or local_now()) for each in by)}"
     return said
 
 
@@ -55,7 +55,7 @@ def sharing(step_id: str, agent: str | None) -> str:
     return f"shared with {_step(step_id, agent)}: both were at work"
 
 
-def _format_result(changed_by: dict[str, Any], now: datetime) -> str:
+def _author(changed_by: dict[str, Any], now: datetime) -> str:
     at = changed_by.get("at")
     name = _name(changed_by)
     if at is None or changed_by["author"] == "step":

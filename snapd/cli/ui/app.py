@@ -53,7 +53,7 @@ class Link:
         self.folder = folder
         self._backend, client = connected(socket, folder, None)
         # subscribe before the first request, so that no notification is missed
-        self._format_result = client.subscribe()
+        self._notifications = client.subscribe()
 
     @property
     def is_open(self) -> bool:
@@ -69,7 +69,7 @@ class Link:
 
     def listen(self, hear: Callable[[str, dict[str, Any]], None]) -> None:
         """Calls `hear` with the method and params of each notification, in this thread, until `close`."""
-        for notification in self._format_result:
+        for notification in self._notifications:
             hear(notification.method, notification.params)
 
     def close(self) -> None:
@@ -198,9 +198,9 @@ class TerminalView(App[None]):
     # -- notifications
 
     def _on_notification(self, method: str, params: dict[str, Any]) -> None:
-        self.call_later(self._format_result, method, params)
+        self.call_later(self._apply_notification, method, params)
 
-    def _format_result(self, method: str, params: dict[str, Any]) -> None:
+    def _apply_notification(self, method: str, params: dict[str, Any]) -> None:
         # the pending changes may differ although their number is the same
         self.review.reload()
         if method == "review/didChange":

@@ -1,7 +1,6 @@
-"""Applies a plan: stages all new files first, then moves them into place one by one.
+"""Applies a plan: stages all new files, then moves them into place one by one; follows no symlink.
 
-It follows no symlink, and leaves and reports a file that differs from what the plan saw. A full disk shows while
-staging, when the work tree is still unchanged.
+A full disk shows while staging, when the work tree is still unchanged. Files that differ from what the plan saw stay.
 """
 
 from __future__ import annotations
@@ -49,8 +48,8 @@ class Applier:
     def apply(self, plan: Plan, call: Call) -> tuple[FileOutcome, ...]:
         """Applies the plan and returns the outcome for each of its files, ordered by path.
 
-        Raises `StorageFull`, `StoreCorrupt`, `IoError` or `Cancelled` if nothing was changed, and `Interrupted` if part
-        of the plan was applied; recovery applies the rest.
+        Raises `Interrupted` if part of it was applied (recovery applies the rest), or another error if nothing was
+        changed.
         """
         # a plan kept for recovery comes from the disk, which may have damaged it
         plan.check()
@@ -287,11 +286,7 @@ class Applier:
     # -- helpers
 
     def _for_each(self, work: Callable[[Sequence[_T]], None], groups: Sequence[Sequence[_T]]) -> None:
-        """Changes names, each group in one thread, or all in one thread on a local file system.
-
-        There, names change in memory, and several threads would only wait for the interpreter lock; others may ask a
-        server for each name.
-        """
+        """Changes names, each group in one thread; on a local file system, one thread for all is faster."""
         if can_sync_together(self._root):
             for group in groups:
                 work(group)

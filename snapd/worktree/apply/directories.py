@@ -42,8 +42,8 @@ class DirectoryChanges:
     def make_ahead(self, directories: Sequence[RelPath], leaving: set[RelPath]) -> bool:
         """Makes directories, innermost first, before any file is moved: if the disk is full, nothing must change.
 
-        Returns whether they all exist and stay: `leaving` files may have one of their names. Raises `OSError` if the
-        disk or the process is in trouble; other problems are reported later.
+        Returns whether they all exist and stay: `leaving` files may have one of their names. Raises `OSError` only for
+        `TROUBLE`.
         """
         if not leaving.isdisjoint(directories):
             return False
@@ -193,11 +193,9 @@ class DirectoryChanges:
 
 
 class DirectoryMove:
-    """A directory or file to move, with the files of the plan that are in it.
+    """A directory or file to move, with the files of the plan in it: `deletes` by old, `coming` by new names.
 
-    `deletes` are the files in it by their old names, `coming` the plan's files by their new names. `writes` are those
-    of `coming` that the move puts in place; `edits` has, by new name, what the plan saw of each other file that it
-    writes or deletes there.
+    `writes` are those of `coming` that the move puts in place; `edits` is what the plan saw of its other changes.
     """
 
     def __init__(self, root: int, move: MoveDirectory, deletes: list[Delete], coming: list[Write]) -> None:
@@ -236,11 +234,7 @@ class DirectoryMove:
             return False
 
     def rename(self, open_or_make: Callable[[RelPath], int]) -> bool:
-        """Renames the directory; `open_or_make` opens the parent of its new path.
-
-        Returns False if another directory has the name by now; that one stays in place. Raises `OSError` if nothing
-        moved.
-        """
+        """Renames the directory; returns False if another one has the name by now, raises `OSError` on failure."""
         failpoint("apply.move_directory")
         with opened_directory(self._root, self.move.old.rpartition(b"/")[0]) as source:
             target = open_or_make(self.move.new.rpartition(b"/")[0])

@@ -38,8 +38,7 @@ _T = TypeVar("_T")
 def in_parallel(work: Callable[[_T], None], items: Sequence[_T], progress: Callable[[int], None]) -> None:
     """Applies `work` to each item, in threads if there are many: a disk syncs eight files in the time of three.
 
-    `progress` is called in the calling thread with the number of items done. If `work` or `progress` raises, no further
-    item is started, those under way are awaited, and the error is raised.
+    `progress` is called in the calling thread. If one of them raises, no further item is started.
     """
     if len(items) < PARALLEL_FROM:
         for done, item in enumerate(items):
@@ -77,11 +76,7 @@ def in_parallel(work: Callable[[_T], None], items: Sequence[_T], progress: Calla
 
 
 def group_by_file(items: Iterable[_T], captured_of: Callable[[_T], CapturedFile | None]) -> list[list[_T]]:
-    """Groups changes by the file whose names they change: each name that goes changes the file's ctime.
-
-    A thread that compares the file's bytes because of its ctime must not see it change again. `captured_of` returns the
-    file that an item replaces or deletes.
-    """
+    """Groups changes of the names of one file: each changes its ctime, which other threads must not see."""
     groups: dict[tuple[str, int], list[_T]] = {}
     for at, item in enumerate(items):
         captured = captured_of(item)
@@ -106,10 +101,9 @@ class NewFile:
 
 
 class NewFiles:
-    """The new files of one plan; `umask` limits their permissions.
+    """The new files of one plan.
 
-    With `is_together`, `sync` makes them all durable at once, and `write` waits for nothing and may run in one thread
-    only; else `write` syncs each.
+    With `is_together`, `sync` makes them durable at once, and one thread calls `write`; else `write` syncs each.
     """
 
     def __init__(
@@ -136,10 +130,7 @@ class NewFiles:
         return self._directories.open(file.directory)
 
     def write(self, write: Write, directory: RelPath) -> NewFile:
-        """Stages a file in a directory.
-
-        If it cannot be written, raises `OSError` and leaves nothing behind; else as `sync`, or `StoreCorrupt`.
-        """
+        """Stages a file in a directory; raises as `sync`, or `StoreCorrupt`, or `OSError`: nothing is left of it."""
         file = NewFile(write, directory, b".snapd-tmp-" + secrets.token_hex(8).encode())
         with self._directories.open(directory) as descriptor:
             try:
@@ -228,9 +219,9 @@ _KEPT_NAME_BYTES = 230  # with our suffix, names must fit into 255 bytes
 
 
 def replace(source: int, temporary: bytes, target: int, name: bytes, captured: CapturedFile) -> bool:
-    """Puts the new file, `temporary` in `source`, in place of the old one, `name` in `target`.
+    """Puts the new file (`temporary` in `source`) in place of the old one, unless that is not what the plan saw.
 
-    Returns False if the old file is not what the plan saw; then it stays. Raises `OSError` if nothing changed.
+    Returns whether it did; raises `OSError` if nothing changed.
     """
     if not _is_unchanged(target, name, captured):
         return False
@@ -253,10 +244,7 @@ def replace(source: int, temporary: bytes, target: int, name: bytes, captured: C
 
 
 def take_away(directory: int, name: bytes, captured: CapturedFile) -> bool:
-    """Deletes a file if it still is what the plan saw.
-
-    Returns False if it is something else, which stays; raises `OSError` if the file is still there, unchanged.
-    """
+    """Deletes a file if it is what the plan saw, and returns whether it was; raises `OSError` if nothing changed."""
     if not _is_unchanged(directory, name, captured):
         return False
     aside = b".snapd-tmp-" + secrets.token_hex(8).encode()
@@ -287,10 +275,7 @@ def _look(directory: int, name: bytes) -> Signature:
 
 
 def _is_unchanged(directory: int, name: bytes, captured: CapturedFile) -> bool:
-    """Returns whether a file still is what the plan saw; compares the bytes if only the ctime differs.
-
-    The ctime also changes when another name of the same file is made or deleted, by snapd too.
-    """
+    """Returns whether a file is what the plan saw; if only the ctime differs, as by a link, compares the bytes."""
     now = _look(directory, name)
     if now == captured.signature:
         return True
@@ -314,8 +299,7 @@ _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 def sweep(root: int, directories: Iterable[RelPath], entries: Collection[Entry], chunks: Chunks, call: Call) -> None:
     """Removes the staged files that a killed operation left in some directories, but not below them.
 
-    `entries` are their possible contents; an unfinished file has the beginning of one. Raises `StoreCorrupt`,
-    `Interrupted`, or `IoError` if a file cannot be read or removed.
+    `entries` are their possible contents; an unfinished file has the beginning of one.
     """
     known = {entry.oid for entry in entries}
     for path in directories:

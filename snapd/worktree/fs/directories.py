@@ -49,10 +49,7 @@ system = _load()
 
 
 def open_directory(root: int, path: RelPath) -> int:
-    """Opens a directory below `root` without following symlinks; the empty path is `root` itself.
-
-    Raises `OSError`: ENOENT, ENOTDIR or ELOOP if the path does not lead to a directory, or leads through a symlink.
-    """
+    """Opens a directory (empty path: `root`); raises `OSError`: ENOENT, ENOTDIR, or ELOOP for a symlink in it."""
     if system is not None and path:
         descriptor = system(root, path)
         if descriptor >= 0:
@@ -91,10 +88,7 @@ _HELD = 256
 
 
 class Directories:
-    """Directories below a root, each opened from its parent; a context manager.
-
-    The last used ones stay open: visits parent by parent cost one system call each, at any depth.
-    """
+    """Directories below a root, each opened from its parent; the last used ones stay open. A context manager."""
 
     def __init__(self, root: int) -> None:
         self._root = root
@@ -130,10 +124,7 @@ class Directories:
 
 
 class HeldDirectories:
-    """Directories that stay open, so that they are found after another program moves them; thread-safe.
-
-    Only the first `_HELD` stay open until `close`: a process may have some thousand files open.
-    """
+    """Directories that stay open, and so are found after a move, up to `_HELD`; thread-safe."""
 
     def __init__(self, root: int) -> None:
         self._root = root

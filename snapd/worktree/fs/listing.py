@@ -30,41 +30,23 @@ FileStatus = os.stat_result | ListedFile
 
 
 class Listing(NamedTuple):
-    """One directory's listing; each name ends with a zero byte, and the other columns are in the same order.
+    """One directory's listing; each name ends with a zero byte, and the other columns are in the same order."""
 
-    Attributes:
-        error: the errno if the directory could not be listed, else 0.
-        device: of the directory.
-        inode: of the directory.
-        mtime_ns: of the directory, before it was listed.
-        ctime_ns: of the directory, before it was listed.
-        raced: whether a name vanished meanwhile.
-        watch: the watch that the lister process added; -1 for none.
-        names: all but the directories.
-        signatures: of `names`, `SIGNATURE_BYTES` each.
-        owners: user and group of `names`, 8 bytes each.
-        directories: the names of the directories.
-        directory_signatures: of the directories, `SIGNATURE_BYTES` each.
-        denied: the names whose status may not be read.
-        several: those of `names` whose files have several names.
-        largest: the size of the largest file, bytes.
-    """
-
-    error: int
+    error: int  # the errno if the directory could not be listed, else 0
     device: int
     inode: int
-    mtime_ns: int
+    mtime_ns: int  # of the directory, before it was listed
     ctime_ns: int
-    raced: bool
-    watch: int = -1
-    names: bytes = b""
-    signatures: bytes = b""
-    owners: bytes = b""
+    raced: bool  # a name vanished meanwhile
+    watch: int = -1  # added by the lister process; -1 for none
+    names: bytes = b""  # all but the directories
+    signatures: bytes = b""  # of `names`, `SIGNATURE_BYTES` each
+    owners: bytes = b""  # user and group of `names`, 8 bytes each
     directories: bytes = b""
-    directory_signatures: bytes = b""
-    denied: bytes = b""
-    several: bytes = b""
-    largest: bytes = b""
+    directory_signatures: bytes = b""  # `SIGNATURE_BYTES` each
+    denied: bytes = b""  # names whose status may not be read
+    several: bytes = b""  # those of `names` whose files have several names
+    largest: bytes = b""  # size of the largest file, bytes
 
     @property
     def directory_identities(self) -> list[tuple[int, int]]:

@@ -1,7 +1,4 @@
-"""Reads files so that bytes and signature belong together, and bounded files of other programs.
-
-Work tree paths are opened part by part with `O_NOFOLLOW`, so that a symlink put in their way leads nowhere.
-"""
+"""Reads files so that bytes and signature belong together, and bounded files of other programs."""
 
 from __future__ import annotations
 
@@ -81,11 +78,10 @@ def lstat_at(root: int, path: RelPath) -> os.stat_result | None:
 def read_stable(
     directory: int, name: bytes, limit: int, store: Callable[[int, Iterator[bytes]], ObjectId]
 ) -> tuple[ObjectId, Signature, bool] | SkipReason:
-    """Reads a file of an open directory so that bytes and signature belong together.
+    """Reads a file so that bytes and signature belong together; returns the blob, the signature and whether it is racy.
 
-    `store` takes the size and the bytes and returns the blob's id, or raises `ValueError` if they do not match. A file
-    larger than `limit` bytes is `TOO_LARGE`. Returns the blob, the signature and whether that is racy; or why the file
-    cannot be captured. Raises `FileNotFoundError`, or `OSError` if the disk is in trouble.
+    `store` takes the size and the bytes and returns the blob's id, or raises `ValueError` if they do not match. Returns
+    the reason if the file cannot be captured. Raises `FileNotFoundError`, or `OSError` if the disk is in trouble.
     """
     for _ in range(_ATTEMPTS):
         looked_at = file_clock_ns()
@@ -160,7 +156,7 @@ def read_link(
 
 
 def blob_id(size: int, chunks: Iterator[bytes]) -> ObjectId:
-    """Returns the id that the store gives these bytes; raises `ValueError` if their number is not `size`."""
+    """Returns the store's id for these bytes; raises `ValueError` if their number is not `size`."""
     digest = hashlib.sha1(b"blob %d\0" % size)
     for chunk in chunks:
         digest.update(chunk)
@@ -171,10 +167,7 @@ def blob_id(size: int, chunks: Iterator[bytes]) -> ObjectId:
 
 
 def regular(path: str | bytes, flags: int, *, directory: int | None = None) -> int:
-    """An `opener` for `open` that raises EINVAL if the file is not regular: a FIFO would block.
-
-    The path may be relative to the descriptor `directory`; then symlinks are not followed.
-    """
+    """An `opener` for regular files, else EINVAL: a FIFO would block. With `directory`, no symlink is followed."""
     unfollowed = 0 if directory is None else os.O_NOFOLLOW
     descriptor = os.open(path, flags | unfollowed | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -186,10 +179,10 @@ def regular(path: str | bytes, flags: int, *, directory: int | None = None) -> i
 def read_bounded(
     path: str | bytes, most: int = SMALL_BYTES, directory: int | None = None, *, cut: bool = False
 ) -> bytes:
-    """Reads a regular file of another program, as a whole; all such reads go through here.
+    """Reads a regular file of another program as a whole; all such reads go through here.
 
-    With `cut`, reads `most + 1` bytes of a larger file, for a parser that refuses so many. `directory` is as for
-    `regular`. Raises `OSError`: EINVAL if it is not regular, EFBIG if it is larger than `most` bytes.
+    With `cut`, reads `most + 1` bytes of a larger file, for a parser that refuses so many. Raises `OSError`: EINVAL if
+    it is not regular, EFBIG if it is larger.
     """
     with open(path, "rb", buffering=0, opener=partial(regular, directory=directory)) as file:
         pieces, left = [], most + 1
@@ -213,10 +206,7 @@ def resolved(path: bytes) -> bytes | None:
 def read_small(
     path: bytes, directory: int | None = None, most: int = SMALL_BYTES, *, cut: bool = False
 ) -> bytes | None:
-    """Does as `read_bounded`, but returns None if there is no such file, or it may not be read.
-
-    Raises `IoError` if the disk or the process is in trouble, so that the content is unknown.
-    """
+    """As `read_bounded`, but None if missing or forbidden; raises `IoError` if the disk is in trouble."""
     with os_errors(path):
         try:
             return read_bounded(path, most, directory, cut=cut)
@@ -246,12 +236,11 @@ _ABSENT: _Noted = ()
 class StatCache:
     """The files that a result depends on: the result is valid while none of them changed.
 
-    Of a directory, only the identity counts. A file with unreadable status counts as absent. `refused` has the files
-    that are too large or of the wrong kind to be read.
+    Of a directory, only the identity counts; unreadable status counts as absent.
     """
 
     def __init__(self) -> None:
-        self.refused: dict[str, None] = {}
+        self.refused: dict[str, None] = {}  # files too large or of the wrong kind to be read
         self._paths: dict[tuple[bytes, bool], _Noted] = {}
         self._beside: dict[tuple[bytes, int], _Noted] = {}
         self._trusted = True

@@ -1,15 +1,12 @@
 """System calls that Python lacks: atomic renames, one sync for many new files, birth times.
 
 `renameat2(2)` (Linux) and `renameatx_np(2)` (macOS) rename to a free name, and swap two files. Without them, a file is
-moved by a hard link, which replaces nothing; without hard links, by a plain rename right after a check that the name is
-free. Where files cannot be swapped, the new one is renamed over the old one right after a check. What another program
-writes between check and rename is then lost; no call avoids that.
+moved by a hard link, which replaces nothing; else by a plain rename right after a check. What another program writes in
+between is then lost; no call avoids that.
 
-`fsync(2)` flushes the disk once for each file, `syncfs(2)` once for all. It has three weaknesses:
-
-- It also waits for what other programs have written. If that is much, each file is synced by itself.
-- Network and FUSE file systems do not pass it on to the server. It is only used on some local file systems.
-- It reports no error before Linux 5.8 and on overlayfs. So each file is asked afterwards (`check_written`).
+`syncfs(2)` flushes the disk once for all files, but waits for the data of other programs too: if that is much, each
+file is synced by itself. It is only used on some local file systems: others do not pass it on to their server. It
+reports no error before Linux 5.8 and on overlayfs, so each file is asked afterwards (`check_written`).
 """
 
 from __future__ import annotations
@@ -35,14 +32,11 @@ def _last_error(*about: object) -> OSError:
 
 @attrs.frozen
 class SystemRename:
-    """The system's rename with flags: it takes a descriptor and a name, twice, and the flags, and sets `errno`.
-
-    `no_replace` makes it fail if the new name is taken; `exchange` makes it swap the files.
-    """
+    """The system's rename with flags: takes a descriptor and a name, twice, and the flags; sets `errno`."""
 
     function: ctypes._NamedFuncPointer
-    no_replace: int
-    exchange: int
+    no_replace: int  # fails if the new name is taken
+    exchange: int  # swaps the files
 
 
 def load_rename(platform: str, library: ctypes.CDLL) -> SystemRename | None:
@@ -157,10 +151,7 @@ def can_sync_together(descriptor: int) -> bool:
 
 
 def sync_together(descriptor: int) -> bool:
-    """Makes all files of a file system durable; requires `can_sync_together`.
-
-    Returns False if that failed: too much other data waits, or something could not be written.
-    """
+    """Makes all files of a file system durable; returns False if too much other data waits, or on an error."""
     assert syncs is not None
     waiting = bytes_waiting()
     return waiting is not None and waiting <= MOST_WAITING and syncs.syncfs(descriptor) == 0

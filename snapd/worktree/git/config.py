@@ -65,11 +65,7 @@ def variables(path: str, home: str) -> list[tuple[str, str]] | None:
 
 
 def last_value(path: str, name: str, otherwise: str | None, stats: StatCache) -> str | None:
-    """Returns the last value of a variable in a configuration file and its includes; the file need not exist.
-
-    `name` is in lower case. Returns `otherwise` if the variable is not set, or the file is malformed; `stats` is as for
-    `repository.find_repository`.
-    """
+    """Returns a variable's last value in a file and its includes, or `otherwise` if unset or malformed."""
     status = stats.stat(path)
     # libgit2 would wait forever for a FIFO to be written to
     if status is None or not stat.S_ISREG(status.st_mode):
@@ -102,8 +98,7 @@ def _mentions_include(path: str, *, conditional: bool = False) -> bool:
 def includes_only_files(path: str, home: str) -> bool:
     """Returns whether all that libgit2 would open for a configuration file is regular or missing, and not too large.
 
-    libgit2 would wait forever for a pipe without a writer, and reads a file as often as it is included. Every key
-    `path` counts, in any section. Raises `OSError`.
+    libgit2 would wait forever for a pipe without a writer. Every key `path` counts, in any section. Raises `OSError`.
     """
     pending = [(path, 0)]
     count = size = 0
@@ -169,10 +164,7 @@ def is_true(value: str | None) -> bool:
 
 
 def expanded(value: str, home: str, base: bytes | None = None) -> str | None:
-    """Returns the path that a value stands for; None if it is none.
-
-    `~` stands for `home`. A relative path is below `base`; without `base`, it is None.
-    """
+    """Returns the path of a value, with `home` for `~`, and below `base` if relative; None if it is none."""
     if value.startswith("~"):
         user, _, rest = value[1:].partition("/")
         folder = _home_of(user) if user else home
@@ -191,10 +183,7 @@ def _home_of(user: str) -> str | None:
 
 
 def access_settings(user: GitUser) -> list[tuple[str, str]]:
-    """Returns the user's and the system's variables for authenticating at other machines, in order.
-
-    The project's configuration does not count: its author could have any program run.
-    """
+    """Returns the variables for authenticating at other machines, in order; not the project's, which is untrusted."""
     return [(name, value) for name, value in _personal_variables(user) if _ACCESS.fullmatch(name)]
 
 
@@ -206,28 +195,17 @@ def _personal_variables(user: GitUser) -> Iterator[tuple[str, str]]:
 
 @attrs.frozen
 class SigningSettings:
-    """The user's and the system's git settings for ssh signatures; None for what is not set.
+    """The user's and the system's git settings for ssh signatures; None for what is not set."""
 
-    Attributes:
-        format: the kind of signatures that git makes, `gpg.format`; None means OpenPGP.
-        key: `user.signingKey`: a public key, or the path of a file.
-        program: signs and verifies, `gpg.ssh.program`; None means `ssh-keygen`.
-        allowed_signers: the file with trusted keys, absolute.
-        revoked: the file with revoked keys, absolute.
-    """
-
-    format: str | None = None
-    key: str | None = None
-    program: str | None = None
-    allowed_signers: str | None = None
-    revoked: str | None = None
+    format: str | None = None  # `gpg.format`; None means OpenPGP
+    key: str | None = None  # `user.signingKey`: a public key, or the path of a file
+    program: str | None = None  # `gpg.ssh.program`; None means `ssh-keygen`
+    allowed_signers: str | None = None  # the file with trusted keys, absolute
+    revoked: str | None = None  # the file with revoked keys, absolute
 
 
 def signing_settings(user: GitUser) -> SigningSettings:
-    """Returns the settings for signatures, without the project's, as for `access_settings`.
-
-    A relative file name counts as unset: git would look for it in the project.
-    """
+    """Returns the settings, without the project's; relative file names count as unset: they are the project's."""
     values = dict(_personal_variables(user))
 
     def file(name: str) -> str | None:

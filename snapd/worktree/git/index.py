@@ -17,7 +17,7 @@ _WORD = struct.Struct(">I")
 
 
 def read_bitmap(data: bytes, at: int, bound: int) -> tuple[list[int], int]:
-    """Reads an EWAH bitmap at an offset; returns the positions of the set bits, ascending, and the end offset.
+    """Reads an EWAH bitmap; returns the set bits, below `bound`, and the end offset.
 
     Raises `OverflowError` if a position is not below `bound`, and `struct.error` if the data ends early.
     """
@@ -79,16 +79,15 @@ class MalformedIndex(ValueError):
 class GitIndex:
     """The entries of an index, as stored, with those of a shared index.
 
-    `paths` is sorted by path and stage. `heads` has the bytes before each path: 40 of stat data and mode, the object
-    id, two of flags, and two of extended flags if present. `mtime_ns` is that of the index file; `sparse` means that
-    entries may stand for whole directories.
+    `heads` has the bytes before each path: 40 of stat data and mode, the object id, two of flags, and two of extended
+    flags if present.
     """
 
-    paths: list[bytes] = attrs.field(repr=False)
+    paths: list[bytes] = attrs.field(repr=False)  # sorted by path and stage
     heads: list[bytes] = attrs.field(repr=False)
-    mtime_ns: int
+    mtime_ns: int  # of the index file
     device: int
-    sparse: bool
+    sparse: bool  # entries may stand for whole directories
 
 
 @attrs.frozen
@@ -108,10 +107,7 @@ class _BrokenError(Exception):
 
 
 def read_index(path: str | bytes, *, hash_size: int = 20) -> GitIndex:
-    """Reads an index file and its shared index, if any; `hash_size` is 20 bytes for SHA-1, 32 for SHA-256.
-
-    Raises `MalformedIndex`, or `OSError`: `FileNotFoundError` if nothing was ever added to the repository.
-    """
+    """Reads an index file and its shared index, if any; raises `MalformedIndex`, or `OSError`."""
     raw = _read_raw(path, hash_size)
     paths, heads = raw.paths, raw.heads
     try:
@@ -301,18 +297,11 @@ def _bitmaps(data: bytes, bound: int) -> tuple[list[int], list[int]]:
 
 @attrs.frozen(init=False)
 class TrackedPaths:
-    """The paths in an index, in one sorted tuple that is compact and fast to search.
+    """The paths in an index, in one sorted tuple that is compact and fast to search."""
 
-    Attributes:
-        paths: every path once, ascending: files and symlinks, `links` and `sparse`.
-        links: nested repositories that the index holds as a commit (gitlinks).
-        sparse: directories that stand for all their files, without a trailing slash. For a file in one, `holds` is
-            False and `below` True: only the repository's objects show whether it is tracked.
-    """
-
-    paths: tuple[bytes, ...] = attrs.field(repr=False)
-    links: frozenset[bytes]
-    sparse: frozenset[bytes]
+    paths: tuple[bytes, ...] = attrs.field(repr=False)  # files, symlinks, `links` and `sparse`, ascending
+    links: frozenset[bytes]  # nested repositories that the index holds as a commit (gitlinks)
+    sparse: frozenset[bytes]  # directories that stand for all their files, without trailing slash
 
     def __init__(self, files: Iterable[bytes], *, links: Iterable[bytes] = (), sparse: Iterable[bytes] = ()) -> None:
         links, sparse = frozenset(links), frozenset(sparse)
@@ -321,11 +310,7 @@ class TrackedPaths:
 
     @classmethod
     def from_index(cls, index: GitIndex, *, strip: bytes = b"", add: bytes = b"") -> TrackedPaths:
-        """Returns the paths of an index relative to a workspace.
-
-        `strip` is the workspace's path in the repository, and drops all outside it; `add` is the reverse. b"" is the
-        root of either.
-        """
+        """Returns the paths relative to a workspace, whose path in the repository is `strip`; `add` is the reverse."""
         cut = strip + b"/" if strip else b""
         front = add + b"/" if add else b""
         links: list[bytes] = []
@@ -346,16 +331,13 @@ class TrackedPaths:
         return cls(files, links=links, sparse=(path for path in sparse if path is not None))
 
     def holds(self, path: bytes) -> bool:
-        """Returns whether the index holds a path as a file or symlink, not as a gitlink or a directory."""
+        """Returns whether the index holds a path as a file or symlink; False for what is in a sparse directory."""
         at = bisect_left(self.paths, path)
         is_there = at < len(self.paths) and self.paths[at] == path
         return is_there and path not in self.links and path not in self.sparse
 
     def below(self, directory: bytes) -> bool:
-        """Returns whether the index holds something below a directory, b"" for the root.
-
-        A gitlink is below itself, too. A sparse directory has something below it and below all its directories.
-        """
+        """Returns whether the index holds something below a directory; True for gitlinks and in sparse ones."""
         if directory in self.links or (
             self.sparse and not self.sparse.isdisjoint((directory, *parents(directory), b""))
         ):

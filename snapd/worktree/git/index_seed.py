@@ -1,12 +1,11 @@
 """The blobs of files as git's own index has them, so that snapd need not read the files.
 
-Git stores the `lstat` result of a file that has the content of its blob. While that result still matches, and the file
-did not change in the clock tick in which git looked (see git's racy-git.txt), it has that content, apart from
-conversions. Conversion of line ends changes the size, which is compared; for filters, encodings and `$Id$`, see
-`Conversions`.
+Git stores the `lstat` result of a file that has the content of its blob. While that still matches, and the file did not
+change in the clock tick in which git looked (see git's racy-git.txt), it has that content, apart from conversions.
+Those of line ends change the size, which is compared; for others, see `Conversions`.
 
-Two cases leave no trace and are assumed not to happen: such an attribute, removed since, that kept a file's size; and a
-file rewritten in the very tick in which git read it, with its mtime set back.
+Two cases leave no trace and are ignored: such an attribute, since removed, that kept a file's size; and a file
+rewritten in the very tick in which git read it, with its mtime set back.
 """
 
 from __future__ import annotations
@@ -36,11 +35,9 @@ _BLANK = re.compile(rb"[ \t\r]+")
 
 
 class Conversions:
-    """Collects the attribute lines that may set a conversion that keeps the size, see gitattributes(5).
+    """Collects the attribute lines that may set a conversion that keeps the size: filters, encodings, `$Id$`.
 
-    Those are filters, encodings and `$Id$` keywords. It errs on the side of "may": lines that unset an attribute are
-    ignored. Each line is processed once, and again when an attribute of it turns out to be a macro that sets one.
-    `fold` is `core.ignoreCase`.
+    It errs on the side of "may": lines that unset an attribute are ignored. `fold` is `core.ignoreCase`.
     """
 
     def __init__(self, fold: bool) -> None:
@@ -126,10 +123,7 @@ _COARSE_S = 2  # steps of a file system whose times are whole milliseconds (`_FI
 
 
 class IndexSeed:
-    """The blobs of files that snapd has not read, for one scan: nothing updates it.
-
-    `object_directories` hold the blobs, the repository's own directory first.
-    """
+    """The blobs of files that snapd has not read, for one scan, and `object_directories`, the repository's first."""
 
     def __init__(
         self,
@@ -154,11 +148,10 @@ class IndexSeed:
         strip: bytes = b"",
         index: GitIndex | None = None,
     ) -> IndexSeed | None:
-        """Reads the index, the attributes and the sizes of the blobs of a repository.
+        """Reads the index, the attributes and the sizes of the blobs; raises `IoError`.
 
-        `strip` is the workspace's path in the repository; `index` its index, if already read. Returns None if nothing
-        can be trusted: no readable SHA-1 index, a damaged configuration, or filters that may convert without a trace.
-        Raises `IoError`.
+        Returns None if nothing can be trusted: no readable SHA-1 index, a damaged configuration, or filters that may
+        convert without a trace.
         """
         if repository.hash_size != 20:
             return None
@@ -197,11 +190,7 @@ class IndexSeed:
         self._conversions.add(text, (self._front + path).rstrip(b"/"))
 
     def oids(self, path: RelPath, listing: Listing) -> list[ObjectId | None]:
-        """Returns the blobs of a directory's files and symlinks, one for each of `listing.names`.
-
-        None where it is not certain. Requires `read_attributes` for the directory and those above it that have
-        attributes.
-        """
+        """Returns the blob of each of `listing.names`, None if uncertain; call `read_attributes` before."""
         names = listing.names.split(b"\0")[:-1]
         if listing.device & _MARK != self._device:
             return [None] * len(names)
@@ -235,10 +224,7 @@ def _kept_mode(mode: bytes) -> bytes:
 
 
 def _records(index: GitIndex, strip: bytes, blobs: ProjectBlobs) -> dict[RelPath, bytes]:
-    """Returns by path, for each trustworthy entry, what a file must match to have its blob (`_RECORD`).
-
-    An entry whose size git has set to zero to force a check differs from the size of its blob.
-    """
+    """Returns by path what a file must match to have its blob (`_RECORD`); entries with a zeroed size never match."""
     cut = len(strip) + 1 if strip else 0
     front = strip + b"/" if strip else b""
     written = divmod(index.mtime_ns, _SECOND)

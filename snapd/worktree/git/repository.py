@@ -1,4 +1,4 @@
-"""Finds the git repository around a folder, and reads its ignore and attribute settings, objects and branches.
+"""Finds the git repository around a folder, and reads its settings, objects and branches.
 
 It never runs git, writes nothing, limits what it reads, and ignores the GIT_* environment variables.
 """
@@ -30,19 +30,12 @@ _URL = re.compile(r"remote\.(.+)\.url", re.DOTALL)
 
 @attrs.frozen
 class Repository:
-    """Where a repository keeps its parts; all paths are absolute.
+    """Where a repository keeps its parts; all paths are absolute."""
 
-    Attributes:
-        root: the directory that has `.git`, without symlinks.
-        git_dir: of this work tree alone: HEAD, the index.
-        common_dir: shared by all work trees of the repository: objects, configuration.
-        hash_size: of an object id, bytes: 20, or 32 for SHA-256.
-    """
-
-    root: bytes
-    git_dir: bytes
-    common_dir: bytes
-    hash_size: int
+    root: bytes  # the directory that has `.git`, without symlinks
+    git_dir: bytes  # of this work tree alone: HEAD, the index
+    common_dir: bytes  # shared by all its work trees: objects, configuration
+    hash_size: int  # of an object id, bytes: 20, or 32 for SHA-256
 
     @property
     def index_path(self) -> bytes:
@@ -72,8 +65,7 @@ class _BadGitFileError(Exception):
 def find_repository(folder: bytes, stats: StatCache | None = None) -> Repository | None:
     """Returns the repository whose work tree has a folder, as git run there would find it; raises `OSError`.
 
-    An invalid `.git` directory is skipped. An invalid `.git` file ends the search, as does the edge of the file system;
-    a folder inside a git directory has no work tree. Symlinks are resolved first; `stats` collects the files that the
+    An invalid `.git` directory is skipped; an invalid `.git` file ends the search. `stats` collects the files that the
     result depends on.
     """
     stats = stats or StatCache()
@@ -168,7 +160,7 @@ def _common_dir(git_dir: bytes, stats: StatCache) -> bytes:
 def user_excludes(user: GitUser, repository: Repository | None, stats: StatCache | None = None) -> bytes | None:
     """Returns the user's own ignore file, from `core.excludesFile` or the default place; None if unreadable.
 
-    A malformed configuration only causes a log warning. `includeIf` has no effect. `stats` is as for `find_repository`.
+    A malformed configuration only causes a log warning. `includeIf` has no effect.
     """
     stats = stats or StatCache()
     configs = user.configs
@@ -195,8 +187,7 @@ class AttributeSettings:
 def attribute_settings(repository: Repository, user: GitUser) -> AttributeSettings | None:
     """Returns where attributes come from besides the repository; conditional includes always count.
 
-    Returns None if a configuration file cannot be read, attributes come from a tree (`attr.tree`), or filters other
-    than those of Git LFS are configured: attributes that are gone may have used them.
+    None if they cannot be trusted: an unreadable configuration, `attr.tree`, or filters other than those of Git LFS.
     """
     files = [user.system_attributes, os.path.join(user.config_folder, "attributes")]
     fold = False
@@ -270,10 +261,7 @@ def _unescaped(escape: re.Match[bytes]) -> bytes:
 
 
 def object_directories(objects: bytes) -> tuple[bytes, ...]:
-    """Returns a repository's own object directory and those that it borrows from, each once, without symlinks.
-
-    Follows `info/alternates` as deep as git does, see gitrepository-layout(5).
-    """
+    """Returns a repository's object directory and its `info/alternates`, as deep as git; without symlinks."""
     directories: dict[bytes, None] = {}
     level = [os.path.realpath(objects)]
     for _ in range(_DEPTH + 2):
@@ -315,11 +303,7 @@ _MOST_TIPS = 50  # the latest branches, and the latest stash entries
 def files_of_other_branches(
     root: bytes, paths: Collection[RelPath], open_blobs: OpenBlobs
 ) -> Iterator[tuple[bytes | None, Mapping[RelPath, Entry]]]:
-    """Yields the stash entries and branches not checked out here, with their files at some paths.
-
-    `root` is a canonical folder in a repository; the paths are relative to it. The name of a stash entry is None.
-    Raises `IoError` if the disk or the process is in trouble.
-    """
+    """Yields the stash entries (name None) and branches not checked out here, with their files at some paths."""
     repository = _sha1_repository(root)
     if repository is None:
         return

@@ -30,16 +30,12 @@ _UNPLAIN = re.compile(rb"(?:\A|\0)[.gG]")  # in zero-terminated names: one that 
 
 
 class Visit(NamedTuple):
-    """A directory to visit.
-
-    `rules` are the parent's with this directory's scope, until its own `.gitignore` is read. `deep` also visits all
-    directories below whose inode did not change.
-    """
+    """A directory to visit."""
 
     path: RelPath
     node: DirectoryNode
-    rules: DirectoryRules
-    deep: bool
+    rules: DirectoryRules  # its parent's, with its scope, until its own `.gitignore` is read
+    deep: bool  # also visit directories below whose inode did not change
 
 
 @attrs.frozen
@@ -52,20 +48,15 @@ class SeededFiles:
 
 @attrs.define
 class NameClassifier:
-    """Updates the state from the names in directories.
+    """Updates the state from the names in directories."""
 
-    `hidden` is never captured (a store inside the workspace). Files larger than `limit` bytes are not captured. `seed`
-    is set for a first scan only. `several_names` has the inodes of files that turned out to have several names, or a
-    new one.
-    """
-
-    hidden: RelPath | None
-    limit: int
+    hidden: RelPath | None  # never captured (a store inside the workspace)
+    limit: int  # bytes; larger files are not captured
     state: TreeState
     evaluator: RuleEvaluator
-    seed: SeededFiles | None
+    seed: SeededFiles | None  # for a first scan
     pending: list[Visit] = attrs.field(factory=list)
-    several_names: set[int] = attrs.field(factory=set)
+    several_names: set[int] = attrs.field(factory=set)  # inodes of files with several names, or a new one
     _racy_from: int = attrs.field(factory=racy_since)
 
     def take(self, visit: Visit, listing: Listing, *, same_rules: bool) -> None:

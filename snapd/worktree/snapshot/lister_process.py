@@ -17,11 +17,7 @@ _TOGETHER = 32  # listings per write
 
 
 def main(descriptors: str) -> None:
-    """Reads paths from standard input and writes listings to standard output until the input ends.
-
-    `descriptors` are that of the root of the paths, then the clock's queues, if any: each directory is watched before
-    it is listed.
-    """
+    """Lists the directories whose paths come in on standard input; watches each first, if it has the clock's queues."""
     root, *queues = map(int, descriptors.split())
     device, shared = os.fstat(root).st_dev, SharedQueues(queues) if queues else None
     data = b""

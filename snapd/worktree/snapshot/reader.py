@@ -1,7 +1,4 @@
-"""Reads, hashes and stores the unread files, with several processes if there are many.
-
-Threads gain nothing: with files of a few kilobytes, most of the work holds the interpreter lock.
-"""
+"""Reads, hashes and stores the unread files, in processes if there are many: threads wait for the interpreter lock."""
 
 from __future__ import annotations
 
@@ -48,10 +45,9 @@ class ReadFile(NamedTuple):
 
 
 class ReaderPool(WorkerPool[T, "ReadFile | None"]):
-    """Processes that read files below `root`, a directory descriptor; None is a file that the caller must read itself.
+    """Processes that read files below `root`; the answer None is a file that the caller must read itself.
 
-    Files larger than `limit` bytes are not read. `packing` names the module whose `packed_blob` turns bytes into an id
-    and the stored form. Raises `OSError` if no process can be started.
+    `packing` names the module whose `packed_blob` turns bytes into an id and the stored form.
     """
 
     def __init__(self, root: int, limit: int, packing: str) -> None:
@@ -97,10 +93,7 @@ class Reader:
     call: Call
 
     def read_all(self, state: TreeState) -> _Readings:
-        """Reads the unread files; yields directories, each with the results for some of its files.
-
-        Raises `IoError`, `StorageFull` or `Cancelled`; the batch then has what was yielded so far.
-        """
+        """Reads the unread files; yields directories with results. On errors, the batch has what was yielded so far."""
         pieces: deque[_Piece] = deque()
         total = 0
         for node, names in state.unread.items():

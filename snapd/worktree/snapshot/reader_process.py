@@ -24,9 +24,9 @@ _BUFFER = 1 << 18
 
 
 def main(argument: str) -> None:
-    """Reads names from standard input and writes contents to standard output until the input ends.
+    """Reads the files whose names come in.
 
-    `argument` has the descriptor of the root, the size limit in bytes, and the module with `packed_blob`.
+    `argument` has the root's descriptor, the size limit in bytes, and the module with `packed_blob`.
     """
     root, limit, packing = argument.split()
     packed_blob: _Packing = import_module(packing).packed_blob

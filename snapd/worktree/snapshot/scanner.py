@@ -59,11 +59,7 @@ _ALL_FROM = 4096  # from this many paths with changed rules on, a full scan cost
 
 
 class Scanner:
-    """Keeps the state of one work tree and scans it, one scan at a time.
-
-    `root` is a descriptor of the workspace; scans stay on its `device`. `hidden` is never captured (a store inside the
-    workspace). `clock` marks what may have changed.
-    """
+    """Keeps the state of one work tree and scans it, one scan at a time; scans stay on its `device`."""
 
     def __init__(
         self, root: int, device: int, rules: RuleSource, hidden: RelPath | None, clock: Clock, umask: int = 0o022
@@ -101,14 +97,8 @@ class Scanner:
     ) -> None:
         """Loads the state that an earlier process saved at `path`, and saves what this process learns there.
 
-        Args:
-            path: the state file.
-            knows: whether a tree is that of a snapshot in the store, so that all its objects are there.
-            adopt: copies objects of the project's own git into the store.
-            open_blobs: reads blobs of the project's own git.
-            last: the coverage of the last snapshot.
-            was_killed: whether the earlier process was killed before it could save; then the first capture saves the
-                state.
+        `knows` is whether a tree is that of a snapshot in the store; `adopt` copies objects of the project's git into
+        the store. If the earlier process `was_killed` before it could save, the first capture saves the state.
         """
         self._saves_first = was_killed
         self.state.coverage.set_origins(dict(last.origins))
@@ -168,8 +158,8 @@ class Scanner:
     ) -> Snapshot:
         """Captures the work tree and stores the snapshot's objects; commits `batch`.
 
-        `forced` are ignored files or directories to capture anyway. Raises `IoError`, `StorageFull`, `Cancelled`, or
-        `InvalidParams` if the workspace's own settings are wrong; then there is no snapshot.
+        `forced` are ignored files or directories to capture anyway. On errors (`InvalidParams`: wrong settings of the
+        workspace), there is no snapshot.
         """
         forced = tuple(sorted(set(forced)))
         taken = Marks()
@@ -385,7 +375,7 @@ class Scanner:
         self, walker: Walker, learnt: list[tuple[DirectoryNode, bytes]], taken: Marks, batch: ObjectBatch, call: Call
     ) -> dict[DirectoryNode, ObjectId]:
         reader = Reader(self._root, walker.classifier.limit, batch, call)
-        # `drift` reads nothing: it may have left unread files in directories that this scan did not visit
+        # `drift` stores nothing: it may have left unread files in directories that this scan did not visit
         asked = tuple(self.state.unread)
         for _ in range(ROUNDS):
             if not self._read(reader, learnt):

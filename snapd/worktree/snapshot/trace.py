@@ -1,7 +1,6 @@
-"""Finds the former names of files that were not captured before: no snapshot has them under those.
+"""Finds the former names of files that were not captured before.
 
-A renamed file or directory keeps its inode, and was born before the last scan. A copy is recognised by its size and
-times, once the original is gone.
+A renamed file keeps its inode and birth time. A copy is recognised by size and times, once the original is gone.
 """
 
 from __future__ import annotations

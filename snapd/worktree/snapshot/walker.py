@@ -1,7 +1,6 @@
 """Compares the work tree with its known state: lists directories and classifies names, but reads no file.
 
-It updates the state at once: drops what is gone, marks what is new or differs as `unread`. An interrupted scan leaves a
-state that only knows less.
+It updates the state at once: drops what is gone, marks what is new or differs as `unread`.
 """
 
 from __future__ import annotations
@@ -51,10 +50,9 @@ _AHEAD = 96  # listings in flight per process
 
 
 class ListerPool(WorkerPool[T, Listing]):
-    """Processes that list directories below `root`, an open directory, and follow no symlink; they live for one scan.
+    """Processes that list and watch directories below `root` for one scan; they follow no symlink.
 
-    Two take half the time of one: building objects from statuses holds the interpreter lock. They watch each directory
-    before they list it if the clock shares its queues. Raises `OSError` if no process can be started.
+    Two take half the time of one: building objects from statuses holds the interpreter lock.
     """
 
     def __init__(self, root: int, clock_queues: Sequence[int] = ()) -> None:
@@ -90,23 +88,18 @@ def stop_lister(lister: ListerPool[T] | None, clock: Clock) -> None:
 
 @attrs.define
 class Walker:
-    """One scan, of the whole work tree or of what is marked.
-
-    It stays on `device`; `clock` watches every directory before it is listed. The scan stops the `lister`. `raced`
-    means that something vanished during the scan; `unfinished` that changes went on throughout it, and what they marked
-    was not checked.
-    """
+    """One scan, of the whole work tree or of what is marked."""
 
     root: int
-    device: int
-    clock: Clock
+    device: int  # of the workspace; the scan does not enter mounts
+    clock: Clock  # watches every directory before it is listed
     classifier: NameClassifier
     call: Call
-    lister: ListerPool[Visit] | None = None
+    lister: ListerPool[Visit] | None = None  # stopped by the scan
     visited: dict[DirectoryNode, None] = attrs.field(factory=dict)
     listings: list[tuple[RelPath, Listing]] = attrs.field(factory=list)
-    raced: bool = False
-    unfinished: bool = False
+    raced: bool = False  # something vanished during the scan
+    unfinished: bool = False  # changes went on throughout, and what they marked was not checked
     state: TreeState = attrs.field(init=False)
     evaluator: RuleEvaluator = attrs.field(init=False)
     _begun: int = attrs.field(factory=file_clock_ns)
@@ -438,7 +431,7 @@ class Walker:
         while pending and self.clock.exact:
             settled |= pending
             for node, names in self.state.names_of_inodes(pending).items():
-                # names of files that are known to have several were looked at before
+                # files already known to have several names were checked before
                 self._visit_names(node, names.difference(self.state.linked.get(node, ())), written, met)
             pending = several - settled
         several.clear()

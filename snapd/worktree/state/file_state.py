@@ -48,16 +48,12 @@ def _number(inode: int) -> bytes:
 
 @attrs.frozen
 class PackedFiles:
-    """The records of a directory's files in four objects, in the order of a listing.
+    """The records of a directory's files in four objects, in the order of a listing."""
 
-    `names` end with a zero byte each; the others have `SIGNATURE_BYTES`, `OID_BYTES` and one byte (0 or 1) for each
-    file.
-    """
-
-    names: bytes
-    signatures: bytes
-    oids: bytes
-    racy: bytes
+    names: bytes  # each ends with a zero byte
+    signatures: bytes  # `SIGNATURE_BYTES` each
+    oids: bytes  # `OID_BYTES` each
+    racy: bytes  # one byte each, 0 or 1
 
     @classmethod
     def of(cls, files: Mapping[bytes, Record]) -> PackedFiles:

@@ -1,7 +1,6 @@
 """The directories of the work tree as of the last scan, in memory and on disk, and the names that are not captured.
 
-A new process loads the saved state instead of reading every file. A record counts only if its signature still matches
-the disk: an old state only costs more reads, and a damaged one is ignored.
+A record of the saved state counts only if its signature still matches the disk: an old state only costs more reads.
 """
 
 from __future__ import annotations
@@ -37,24 +36,19 @@ class Uncaptured(Enum):
 
 @attrs.define(eq=False)
 class DirectoryNode:
-    """A directory that is not ignored.
-
-    `parent` is None for the root and for a dropped directory, `inode` 0 before the first scan, `permissions` 0 for the
-    root. `tree` is None while it must be computed; then so are those of all directories above. `rules` decided in the
-    last scan which names are captured; `watch` is as in `WatchedDirectory`.
-    """
+    """A directory that is not ignored."""
 
     name: bytes = b""
-    parent: DirectoryNode | None = None
-    inode: int = 0
+    parent: DirectoryNode | None = None  # None for the root, and if dropped
+    inode: int = 0  # 0 before the first scan
     _files: dict[bytes, Record] | PackedFiles = attrs.field(factory=dict)
     directories: dict[bytes, DirectoryNode] = attrs.field(factory=dict)
     others: dict[bytes, Uncaptured | SkipReason] = attrs.field(factory=dict)
-    tree: ObjectId | None = None
+    tree: ObjectId | None = None  # None while it must be computed; then also in all parents
     gitignore: IgnoreFile | None = None
-    rules: DirectoryRules | None = None
-    watch: int = -1
-    permissions: int = 0
+    rules: DirectoryRules | None = None  # as of the last scan
+    watch: int = -1  # see `WatchedDirectory`
+    permissions: int = 0  # 0 for the root
 
     @property
     def files(self) -> dict[bytes, Record]:
@@ -198,16 +192,12 @@ class NodeIdentity(NamedTuple):
 
 
 class UncapturedFiles:
-    """The ignored and skipped names that scans have met; no snapshot can restore these files.
-
-    `known` has what is there, by path; `gone` what went away since the last `trace`, by inode number. `is_changed` is
-    set when `known` changes, and reset by the caller.
-    """
+    """The ignored and skipped names that scans have met; no snapshot can restore these files."""
 
     def __init__(self) -> None:
-        self.known: dict[RelPath, NodeIdentity] = {}
-        self.gone: dict[int, tuple[RelPath, NodeIdentity]] = {}
-        self.is_changed = False
+        self.known: dict[RelPath, NodeIdentity] = {}  # what is there
+        self.gone: dict[int, tuple[RelPath, NodeIdentity]] = {}  # since the last `trace`, by inode
+        self.is_changed = False  # whether `known` changed; reset by the caller
         self._noted: dict[RelPath, bool] = {}
 
     @property
@@ -282,24 +272,17 @@ class _DamagedError(Exception):
 
 @attrs.frozen
 class SavedState:
-    """The state of a work tree as it is saved.
+    """The state of a work tree as it is saved."""
 
-    `tree` is that of a snapshot with all objects that the state relies on. `rules_digest` is of the rules outside the
-    tree's own ignore files. `uncaptured` is `UncapturedFiles.known`.
-    """
-
-    tree: ObjectId
-    rules_digest: bytes
+    tree: ObjectId  # of a snapshot with all objects that the state relies on
+    rules_digest: bytes  # of the rules outside the tree's own ignore files
     root: DirectoryNode
     looked_at: int
-    uncaptured: dict[RelPath, NodeIdentity]
+    uncaptured: dict[RelPath, NodeIdentity]  # see `UncapturedFiles.known`
 
 
 def save(path: str, saved: SavedState) -> None:
-    """Saves a state, or raises `StorageFull` or `IoError` and leaves the file as it was.
-
-    Unread files are not saved as such: they have an old record or none, and are read again.
-    """
+    """Saves a state, except what is unread; on `StorageFull` or `IoError` the file is as before."""
     temporary = f"{path}.{secrets.token_hex(6)}.tmp"
     with os_errors(path):
         try:

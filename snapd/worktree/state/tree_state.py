@@ -1,8 +1,4 @@
-"""The state of the work tree as of the last scan, with which the next scan compares the disk.
-
-It may lack some of what the disk has (`unread`), but each record was true when the file was read, and the store has its
-bytes.
-"""
+"""The state of the work tree as of the last scan; each record was true when read, and the store has its bytes."""
 
 from __future__ import annotations
 
@@ -37,22 +33,14 @@ class _LostDirectory:
 
 
 class NameChanges:
-    """Which captured names came and went since the last `trace`.
-
-    Attributes:
-        arrived: new names, with their status; None for one that was there, uncaptured.
-        left: inode numbers of names that went, with their paths, and when the files were written.
-        departed: directories that went and were not found elsewhere.
-        recent: new names by path: each may be a copy of something uncaptured that is deleted later.
-        is_recalled: whether there was no `trace` yet since `TreeState.recall`.
-    """
+    """Which captured names came and went since the last `trace`."""
 
     def __init__(self) -> None:
-        self.arrived: dict[tuple[DirectoryNode, bytes], FileStatus | None] = {}
-        self.left: dict[int, tuple[RelPath, int]] = {}
-        self.departed: list[tuple[RelPath, DirectoryNode]] = []
-        self.recent: dict[RelPath, NodeIdentity] = {}
-        self.is_recalled = False
+        self.arrived: dict[tuple[DirectoryNode, bytes], FileStatus | None] = {}  # None: was there, uncaptured
+        self.left: dict[int, tuple[RelPath, int]] = {}  # by inode: path, and when the file was written
+        self.departed: list[tuple[RelPath, DirectoryNode]] = []  # not found elsewhere
+        self.recent: dict[RelPath, NodeIdentity] = {}  # may be copies of uncaptured files deleted later
+        self.is_recalled = False  # no `trace` yet since `TreeState.recall`
 
     def leave(self, record: Record, path: RelPath) -> None:
         """Records that a file is gone from a path."""
@@ -67,30 +55,23 @@ class NameChanges:
 
 
 class TreeState:
-    """The known state of a work tree.
+    """The known state of a work tree; `forgotten` is called with each directory that is dropped.
 
     If one scan loses a directory and finds it elsewhere, it was moved, and the state keeps its files and watches;
-    `forget_lost` ends that. `forgotten` is called with each directory that is dropped.
-
-    Attributes:
-        unread: files to read, by directory; True for a symlink.
-        linked: files with several names: a write through another name raises no event for this one.
-        uncaptured: what happens to files that are not captured.
-        looked_at: `file_clock_ns` when the scan of the last capture began; 0 before the first.
-        knows_inodes: whether inode numbers are unique; some network file systems reuse them.
+    `forget_lost` ends that.
     """
 
     def __init__(self, forgotten: Callable[[DirectoryNode], None], umask: int = 0o022) -> None:
         self._forgotten = forgotten
         self.root = DirectoryNode()
         self.count = 0
-        self.unread: dict[DirectoryNode, dict[bytes, bool]] = {}
-        self.linked: dict[DirectoryNode, set[bytes]] = {}
+        self.unread: dict[DirectoryNode, dict[bytes, bool]] = {}  # files to read; True for a symlink
+        self.linked: dict[DirectoryNode, set[bytes]] = {}  # several names: writes to another raise no event
         self.uncaptured = UncapturedFiles()
         self.names = NameChanges()
         self.coverage = CoverageKeeper(self, umask)
-        self.knows_inodes = False
-        self.looked_at = 0
+        self.knows_inodes = False  # False if inode numbers may not be unique (network file systems)
+        self.looked_at = 0  # `file_clock_ns` at the start of the last capture's scan; 0 before
         self._lost: dict[int, _LostDirectory] = {}
         self._used: OrderedDict[DirectoryNode, None] = OrderedDict()
 
@@ -222,10 +203,7 @@ class TreeState:
         self.put_file(node, name, record)
 
     def lose(self, node: DirectoryNode, name: bytes) -> None:
-        """Drops a name that is gone, and records the uncaptured files that went with it.
-
-        Until `forget_lost`, `put_directory` may find a lost directory again.
-        """
+        """Drops a name that is gone, with its uncaptured files; `put_directory` may find a directory again."""
         above = self.path_of(node)
         if above is not None:
             path = join(above, name)
@@ -320,17 +298,13 @@ class TreeState:
 
 
 class CoverageKeeper:
-    """Computes what a snapshot has beside its tree, and only anew what may have changed.
-
-    `origins` has, by path, the former names (the latest last) of directories that were moved and of files that were not
-    captured under them; an empty name is outside the workspace. `left_out` is as in `Coverage`, but some may be gone.
-    """
+    """Computes what a snapshot has beside its tree, and only anew what may have changed."""
 
     def __init__(self, state: TreeState, umask: int) -> None:
         self._state = state
         self._umask = umask
-        self.origins: dict[RelPath, tuple[FormerName, ...]] = {}
-        self.left_out: dict[RelPath, ObjectId] = {}
+        self.origins: dict[RelPath, tuple[FormerName, ...]] = {}  # former names, latest last; empty if not scanned
+        self.left_out: dict[RelPath, ObjectId] = {}  # see `Coverage`; some may be gone
         self._unconfirmed: list[RelPath] = []
         self._notable: set[DirectoryNode] = set()
         self._rules: WorkspaceRules | None = None

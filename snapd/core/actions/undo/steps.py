@@ -148,9 +148,9 @@ class UndoSteps:
     ) -> UndoResult:
         """Compares the plan before `carry_out`, which may end steps first: ending is an event."""
         if options.expect is not None and self._store.timeline.open_steps():
-            expected_outcomes = carry_out(attrs.evolve(options, dry_run=True, expect=""))
-            if expected_outcomes.outcome.plan != options.expect:
-                return expected_outcomes
+            expected = carry_out(attrs.evolve(options, dry_run=True, expect=""))
+            if expected.outcome.plan != options.expect:
+                return expected
         return carry_out(options)
 
     # -- resolving
@@ -170,7 +170,7 @@ class UndoSteps:
 
     def _last(self, session_id: SessionId | None, count: int, options: OperationOptions, call: Call) -> list[UndoTask]:
         """Returns what there is to undo of the last steps, of a session or of all; ends those whose client is gone."""
-        unattended_steps = {step.step_id for step in self._sessions.unattended_steps(session_id)}
+        unattended = {step.step_id for step in self._sessions.unattended_steps(session_id)}
         units: Iterable[UndoUnit | None] = (
             map(self._store.timeline.unit, self._store.timeline.in_force())
             if session_id is None
@@ -179,9 +179,7 @@ class UndoSteps:
         meant = (
             unit
             for unit in units
-            if unit is not None
-            and (unit.state in IN_FORCE or unit.name in unattended_steps)
-            and self._is_change(unit, call)
+            if unit is not None and (unit.state in IN_FORCE or unit.name in unattended) and self._is_change(unit, call)
         )
         # summarize all steps of the session: when one ends, the stored summaries show which others changed
         last = list(meant)[:count] if session_id is not None else list(islice(meant, count))
