@@ -28,10 +28,7 @@ _CHUNK = 1 << 16
 
 @attrs.frozen
 class Piece:
-    """A part of a stream, including any line end.
-
-    `whole` means that it is a whole line, `ends` that the line ends with it.
-    """
+    """A part of a stream with any line end: whether it is a `whole` line, and whether the line `ends` with it."""
 
     data: bytes
     whole: bool = True
@@ -39,11 +36,7 @@ class Piece:
 
 
 def pieces(descriptor: int, longest: int = LONGEST) -> Iterator[Piece]:
-    """Reads a stream to its end, line by line; the joined pieces are exactly what was read.
-
-    The last line may have no line end. A line of more than `longest` bytes comes in several pieces. Raises `OSError` if
-    the stream cannot be read.
-    """
+    """Reads a stream line by line, byte for byte; a line of more than `longest` bytes comes in several pieces."""
     kept = bytearray()
     inside = False
     while data := _read(descriptor):
@@ -73,10 +66,7 @@ class Writer:
         self._inside = False
 
     def write(self, piece: Piece) -> None:
-        """Writes a piece for the thread that carries the stream; no other line is inserted until the line has ended.
-
-        Raises `OSError` if the reader is gone.
-        """
+        """Writes a piece; no line is inserted before its line has ended. Raises `OSError` if the reader is gone."""
         if not self._inside:
             self._turn.acquire()
         try:
@@ -90,11 +80,7 @@ class Writer:
             self._turn.release()
 
     def insert(self, make: Callable[[], bytes | None]) -> None:
-        """Writes a line of ours between two others.
-
-        `make` is called when the line's turn has come, and may return None for no line. Raises `OSError` if the reader
-        is gone.
-        """
+        """Writes a line between two others; `make` is called then, and may return None. Raises `OSError` as `write`."""
         with self._turn:
             line = make()
             if line is not None:
@@ -184,11 +170,7 @@ def said(prompt: Any) -> str:
 
 @attrs.frozen
 class ToolNews:
-    """The fields of a message about a tool call; None means not given.
-
-    `parent` is the call of the subagent that makes this call; `files` are the paths in `locations` and diffs,
-    unchanged.
-    """
+    """The fields of a message about a tool call; `parent` is the call of the subagent that makes it."""
 
     call_id: str
     kind: str | None
@@ -282,10 +264,7 @@ def commands_update(session: str, commands: list[Message]) -> bytes:
 
 
 def with_commands(line: bytes, message: Message, commands: list[Message]) -> bytes:
-    """Adds commands to an `available_commands_update`, replacing those of the same name.
-
-    Everything else in the line keeps its spelling. Returns the line unchanged if it has no list.
-    """
+    """Adds commands to the list of an `available_commands_update`, replacing namesakes; all else keeps its spelling."""
     update = part(message, "params", "update")
     known = update.get("availableCommands")
     if not isinstance(known, list):
@@ -317,10 +296,7 @@ ALLOW = "allow"
 
 
 def permission(session: str, name: str, title: str, told: str, version: int) -> bytes:
-    """A `session/request_permission` of ours; `told` is the plan as Markdown.
-
-    Version 1 shows it as a call of a tool, with `name` as its id too.
-    """
+    """A `session/request_permission` of ours; version 1 shows it as a call of a tool, with `name` as its id too."""
     options = [
         {"optionId": ALLOW, "name": "Go on", "kind": "allow_once"},
         {"optionId": "reject", "name": "Change nothing", "kind": "reject_once"},
@@ -341,10 +317,7 @@ def call_over(session: str, name: str, *, is_done: bool) -> bytes:
 
 
 def answers(request: Message, told: str, version: int, names: tuple[str, str], reason: str = "end_turn") -> list[bytes]:
-    """The lines that answer a `session/prompt` with a text, as an agent would.
-
-    `names` are two new message ids, for the prompt and for the answer; `reason` is the stop reason of the turn.
-    """
+    """The lines that answer a `session/prompt` with a text; `names` are new message ids for prompt and answer."""
     params = part(request, "params")
     session = str(params.get("sessionId"))
     content = {"type": "text", "text": told}

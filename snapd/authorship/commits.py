@@ -185,7 +185,7 @@ def _sizes(told: bytes) -> Iterator[tuple[bytes, int]]:
         if not size:
             raise GitFailed(
                 f"git has no object {name.decode('ascii')} ({kind.decode('ascii')})",
-                hint="'git fsck' tells more; in a partial clone, 'git fetch --refetch' gets all objects",
+                hint="'git fsck' shows more; in a partial clone, 'git fetch --refetch' gets all objects",
             )
         yield name, int(size[0])
 

@@ -1,4 +1,4 @@
-"""Converts between the wire's values and the core's: hashes, file names, modes, outcomes, cursors."""
+"""Converts between values of the wire and the core: hashes, file names, modes, outcomes, cursors."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _TIME = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}:[0-9]{2}:[0-9]{2})(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})"
 )
 _OF_ONE_PAGE = ("cursor", "limit", "work_done_token")
-"""The params that may be others for each page."""
+"""The params that may differ from page to page."""
 
 
 class Name(TypedDict):
@@ -66,29 +66,21 @@ class Name(TypedDict):
 
 
 def tree(context: Context, hash_: str) -> ObjectId:
-    """Returns the tree of a hash or of its beginning; raises `UnknownSnapshot` unless exactly one begins with it."""
+    """The tree for a hash prefix. Raises `UnknownSnapshot` unless exactly one matches."""
     if len(hash_) == _HASH:
         return bytes.fromhex(hash_)
     return context.workspace.snapshots.beginning(hash_, context.call)
 
 
 def optional_tree(context: Context, hash_: str | None) -> ObjectId | None:
-    """Returns the tree of a hash or of its beginning; None for None."""
+    """The tree for a hash prefix; None for None."""
     return None if hash_ is None else tree(context, hash_)
 
 
 def names(root: bytes, raw: bytes, directory: bytes = b"") -> tuple[RelPath, ...]:
-    """Lists the names below the root that a path has now: without links on the way, and what it leads to.
+    """The names below `root` that a path has now: with symlinks on the way resolved, and its target; none if outside.
 
-    A `..` behind a link means the folder above where the link leads to some programs, to others that above the link.
-
-    Args:
-        root: the root of the workspace.
-        raw: the path.
-        directory: what a relative path is relative to, itself relative to the root or absolute.
-
-    Returns:
-        Each name once; empty if the path is outside the workspace, or is the root itself.
+    Programs differ on `..` after a symlink, the parent of its target or of the symlink itself; so both are included.
     """
     full = os.path.join(root, directory, raw).rstrip(b"/")
     above, last = os.path.split(full)
@@ -102,17 +94,10 @@ def names(root: bytes, raw: bytes, directory: bytes = b"") -> tuple[RelPath, ...
 
 
 def path(context: Context, text: str, field: str, known: Callable[[RelPath], bool] | None = None) -> RelPath:
-    """Returns the path of a file in a request.
+    """The name of a file, given as a relative path, an absolute path, or a `file:` URI.
 
-    Args:
-        context: of the request.
-        text: a relative path, an absolute path, or a `file:` URI.
-        field: the name of the request's field.
-        known: whether the request can be about a name; of a path with links, the first such name counts.
-
-    Raises:
-        InvalidParams: it is no path.
-        PathOutsideWorkspace: it leads elsewhere, has a `..`, or leads into a `.git`.
+    Of the names of a path with symlinks, the first `known` one is used. Raises `InvalidParams`, or
+    `PathOutsideWorkspace` if it leads outside or into a `.git`, or has a `..`.
     """
     raw, root = from_text(text, field), context.workspace.root
     try:
@@ -129,18 +114,18 @@ def path(context: Context, text: str, field: str, known: Callable[[RelPath], boo
 def paths(
     context: Context, texts: Iterable[str] | None, field: str, known: Callable[[RelPath], bool] | None = None
 ) -> list[RelPath]:
-    """Returns the paths of files in a request. Raises like `path`."""
+    """The names of files in a request. Raises as `path`."""
     return [path(context, text, f"{field}[{at}]", known) for at, text in enumerate(texts or ())]
 
 
 def all_names(context: Context, texts: Iterable[str] | None, field: str) -> list[RelPath]:
-    """Returns all names of files in a request that selects files. Raises like `path`."""
+    """All names of files in a request that selects files. Raises as `path`."""
     first = paths(context, texts, field)
     return list(dict.fromkeys(name for each in first for name in (each, *names(context.workspace.root, each))))
 
 
 def in_snapshot(context: Context, hash_: str) -> Callable[[RelPath], bool]:
-    """Returns what says whether a snapshot has a file."""
+    """Returns a predicate for the files of a snapshot."""
     found = tree(context, hash_)
     return lambda path: context.workspace.snapshots.entry(found, path) is not None
 
@@ -148,18 +133,9 @@ def in_snapshot(context: Context, hash_: str) -> Callable[[RelPath], bool]:
 def claims(
     context: Context, texts: Iterable[str] | None, directory: str | None
 ) -> tuple[list[RelPath] | None, list[str]]:
-    """Finds what an agent claims that it wrote: every name below the root of the files that it names.
+    """The names of the files that an agent reports to have written, relative to `directory` or the root; None for None.
 
-    Args:
-        context: of the request.
-        texts: the files, as the agent names them; None if it does not say.
-        directory: what relative names are relative to; None for the root.
-
-    Returns:
-        The names, None if the agent does not say; and the files that are not below the root, or cannot exist.
-
-    Raises:
-        InvalidParams: the directory is no path.
+    Also returns the files that are outside the root or cannot exist.
     """
     found: dict[RelPath, None] = {}
     outside = []
@@ -176,33 +152,32 @@ def claims(
 
 
 def absolute(text: str, field: str) -> bytes:
-    """The bytes of a path that must be absolute, or of a `file:` URI; raises `InvalidParams`."""
+    """The bytes of an absolute path or `file:` URI. Raises `InvalidParams`."""
     path = from_text(text, field)
     if not path.startswith(b"/"):
         raise InvalidParams(
             f"{field}: expected an absolute path, got {text!r}",
-            hint="the daemon does not know the folder of the client: name the whole path",
+            hint="the daemon does not know the client's directory: send an absolute path",
             field=field,
         )
     return path
 
 
 def name(root: bytes, found: RelPath) -> Name:
-    """Returns the fields that name a file: readable, and also exact if the name is not UTF-8."""
+    """The fields that name a file: readable, and also exact if the name is not UTF-8."""
     return {"file": shown(found), "uri": None if is_utf8(found) else to_uri(os.path.join(root, found))}
 
 
 def exact_name(root: bytes, found: RelPath) -> str:
-    """Returns the name of a file where one field has to do: its `file:` URI if it is not UTF-8."""
+    """The name of a file for a single field: its `file:` URI if it is not UTF-8."""
     return shown(found) if is_utf8(found) else to_uri(os.path.join(root, found))
 
 
 def to_wire(kind: type[Wire], source: object, root: bytes = b"", /, **given: Any) -> Wire:
-    """Builds a wire object from an object of the core.
+    """Builds a wire object from a core object.
 
-    Each field that is not `given` comes from the attribute of the same name, converted by the type of the field: a hash
-    from a tree, a string from the bytes of a name, a list from a tuple, a wire object from one of the core. `file` and
-    `uri` come from `path`.
+    A field that is not `given` comes from the attribute of its name, converted by its type: hashes from trees, strings
+    from bytes, lists from tuples, wire from core objects. `file` and `uri` come from `path`.
     """
     has_path, conversions = _conversions(kind, *given)
     for field, convert in conversions:
@@ -215,14 +190,14 @@ def to_wire(kind: type[Wire], source: object, root: bytes = b"", /, **given: Any
 
 @cache
 def _conversions(kind: Hashable, *given: str) -> tuple[bool, tuple[tuple[str, Conversion | None], ...]]:
-    """Returns whether `path` names the file, and how to convert each other field that is not given."""
+    """Whether `path` names the file, and the conversion of each other field that is not given."""
     left = {field.name: field.type for field in wire.fields_of(kind) if field.name not in given}
     has_path = left.pop("uri", None) is not None and left.pop("file", None) is not None
     return has_path, tuple((field, _conversion(type_)) for field, type_ in left.items())
 
 
 def _conversion(type_: Any) -> Conversion | None:
-    """Returns how to make a value of a wire type, other than None, from one of the core; None if they are the same."""
+    """The conversion to a wire type other than None from a core value; None if none is needed."""
     base, *marks = get_args(type_) if get_origin(type_) is Annotated else (type_,)
     if get_origin(base) in (Union, UnionType):
         kinds = [each for each in get_args(base) if each is not NoneType]
@@ -242,23 +217,23 @@ def _conversion(type_: Any) -> Conversion | None:
 
 
 def mode(bits: int | None) -> str | None:
-    """Returns a mode as an octal string."""
+    """Formats a mode in octal."""
     return None if bits is None else f"{bits:o}"
 
 
 def moment(milliseconds: int) -> str:
-    """Converts a time, in milliseconds since 1970, to RFC 3339."""
+    """Formats milliseconds since 1970 as RFC 3339."""
     when = _EPOCH + timedelta(milliseconds=milliseconds)
     return when.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def seconds(text: str, field: str) -> int:
-    """Returns a time of RFC 3339 in a request in whole seconds since 1970. Raises `InvalidParams`."""
+    """Parses an RFC 3339 time to whole seconds since 1970. Raises `InvalidParams`."""
     return milliseconds(text, field) // 1000
 
 
 def milliseconds(text: str, field: str) -> int:
-    """Returns a time of RFC 3339 in a request in milliseconds since 1970. Raises `InvalidParams`."""
+    """Parses an RFC 3339 time to milliseconds since 1970. Raises `InvalidParams`."""
     found = _TIME.fullmatch(text)
     try:
         if found is not None:
@@ -272,7 +247,7 @@ def milliseconds(text: str, field: str) -> int:
 
 
 def options(context: Context, params: Any, default: OnConflict = "merge") -> OperationOptions:
-    """Returns how the client wants an operation done; `default` applies if it did not say what to do with conflicts."""
+    """The options of an operation; `default` applies if the client did not choose how to handle conflicts."""
     on_conflict, expect = getattr(params, "on_conflict", None), params.expect
     decisions: dict[str, Decision] = getattr(params, "decisions", None) or {}
     return OperationOptions(
@@ -286,12 +261,12 @@ def options(context: Context, params: Any, default: OnConflict = "merge") -> Ope
 
 
 def skipped(root: bytes, skips: Iterable[Skip]) -> list[wire.Skipped]:
-    """Converts the files that a snapshot could not capture."""
+    """Converts files that a snapshot could not capture."""
     return [to_wire(wire.Skipped, skip, root, reason=skip.reason.value) for skip in skips]
 
 
 def former_histories(found: Iterable[FormerHistory]) -> list[wire.FormerHistory] | None:
-    """Converts the histories that a folder may take."""
+    """Converts the histories that a folder may adopt."""
     return [to_wire(wire.FormerHistory, each, reason=each.why) for each in found] or None
 
 
@@ -308,7 +283,7 @@ def outcome(root: bytes, result: Outcome) -> wire.Outcome:
 
 
 def outcome_of(kind: type[Result], root: bytes, result: Outcome, **more: Any) -> Result:
-    """Converts the outcome of an operation whose answer has more fields."""
+    """Converts the outcome of an operation to a result with more fields."""
     files = file_outcomes(root, result.files)
     return to_wire(kind, result, root, files=files, details=details(root, result.details), **more)
 
@@ -345,7 +320,7 @@ def file_diff(root: bytes, delta: FileDelta) -> wire.FileDiff:
 
 
 def diff(parts: Sequence[bytes], *, exact: bool) -> DiffResult:
-    """Converts a unified diff, of which each part is about one file."""
+    """Converts a unified diff given as one part per file."""
     if not exact:
         return DiffResult(diff=as_text(parts))
     data = b"".join(parts)
@@ -360,13 +335,9 @@ def file_change(root: bytes, delta: FileDelta) -> wire.FileChange:
 
 
 class PagedRequest:
-    """A request that is answered in pages. Its cursors are valid for the same params only.
+    """A request that is answered in pages. A cursor is base64 of a digest of params and position, and the position.
 
-    A cursor is a digest of the params and the position, followed by the position, in base64. So a cursor that was made
-    up, altered, or taken from an answer to other params is recognised.
-
-    Args:
-        params: the params of the request; all but `_OF_ONE_PAGE` must stay the same from page to page.
+    So one that is invented, altered, or from an answer to other params is detected.
     """
 
     def __init__(self, params: Any) -> None:
@@ -375,19 +346,15 @@ class PagedRequest:
         self._cursor: str | None = params.cursor
 
     def cursor(self, position: bytes) -> str:
-        """Returns the cursor of a position. It is never empty."""
+        """The cursor of a position; never empty."""
         return base64.urlsafe_b64encode(self._digest(position) + position).decode()
 
     def optional_cursor(self, number: int | None) -> str | None:
-        """Returns the cursor of a position that is a number; None for None."""
+        """The cursor of a numeric position; None for None."""
         return None if number is None else self.cursor(b"%d" % number)
 
     def position(self) -> bytes | None:
-        """Returns the position of the request's cursor, None for the first page.
-
-        Raises:
-            InvalidParams: the cursor does not belong to these params.
-        """
+        """The position of the request's cursor; None for the first page. Raises `InvalidParams` for a wrong cursor."""
         if self._cursor is None:
             return None
         try:
@@ -401,14 +368,14 @@ class PagedRequest:
         return position
 
     def number(self) -> int | None:
-        """Like `position`, for a position that is a number."""
+        """Like `position`, for a number."""
         position = self.position()
         if position is not None and not _NUMBER.fullmatch(position):
             raise _not_a_cursor()
         return None if position is None else int(position)
 
     def number_and_names(self) -> tuple[int, list[bytes]] | None:
-        """Like `position`, for a number and file names behind it, each after a NUL."""
+        """Like `position`, for a number followed by file names, each after a NUL."""
         position = self.position()
         if position is None:
             return None
@@ -423,7 +390,7 @@ class PagedRequest:
 
 def _not_a_cursor() -> InvalidParams:
     return InvalidParams(
-        "cursor: not the nextCursor of a page of this question",
+        "cursor: not a nextCursor of this request",
         hint="leave it out to get the first page",
         field="cursor",
     )

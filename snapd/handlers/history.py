@@ -1,4 +1,4 @@
-"""Converts the core's sessions, steps, history entries and events for the wire; handles `snapshot/events`."""
+"""Converts sessions, steps, history entries and events for the wire; handles `snapshot/events`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def session(view: SessionView) -> wire.Session:
 
 
 def signature(found: SignatureStatus | None) -> origins.Signature | None:
-    """Converts what is known of a signature."""
+    """Converts the state of a signature."""
     if found is None:
         return None
     signed = None if found.signed is None else convert.moment(found.signed)
@@ -138,7 +138,7 @@ def entry(root: bytes, found: HistoryEntry) -> message_wire.Entry:
 
 @handles(methods.EVENTS)
 def events(context: Context, params: EventsParams) -> EventsResult:
-    """Lists the notifications after one."""
+    """Lists the notifications after a given one."""
     found, latest = context.workspace.event_log.since(params.since)
     if found is None:
         return EventsResult(reset=True, latest=latest)
@@ -146,7 +146,7 @@ def events(context: Context, params: EventsParams) -> EventsResult:
 
 
 def encode_news(root: bytes, news: NumberedNotice) -> tuple[str, dict[str, Any]]:
-    """Returns the method and the params (JSON values) of the notification for an event of a workspace."""
+    """The method and params (JSON values) of the notification for an event of a workspace."""
     made = _notification(root, news)
     return made.method, unstructure(made.params)
 

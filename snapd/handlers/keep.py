@@ -96,7 +96,7 @@ def cleanup(context: Context, params: wire.CleanupParams) -> wire.CleanupResult:
 
 @handles(methods.PURGE)
 def purge(context: Context, params: wire.PurgeParams) -> wire.PurgeResult:
-    """Removes the contents of files, or everything, from all that was ever stored."""
+    """Removes the contents of files, or everything, from the whole store."""
     paths = convert.paths(context, params.files, "files")
     messages = tuple(dict.fromkeys(params.messages or ()))
     if params.everything == bool(paths or messages):
@@ -112,13 +112,13 @@ def purge(context: Context, params: wire.PurgeParams) -> wire.PurgeResult:
     return convert.to_wire(wire.PurgeResult, done, files=files, freed_bytes=done.freed, still_in_git=done.linked)
 
 
-# these callers name the exact state that they want
+# these requests name the exact state that they want
 _DEFAULT: OnConflict = "overwrite"
 
 
 @handles(methods.RESTORE)
 def restore(context: Context, params: RestoreParams) -> Outcome:
-    """Makes the working tree exactly a snapshot."""
+    """Makes the work tree match a snapshot exactly."""
     asked = convert.options(context, params, _DEFAULT)
     result = context.workspace.snapshots.restore(convert.tree(context, params.hash), asked, context.call)
     return convert.outcome(context.workspace.root, result)
@@ -139,7 +139,7 @@ def revert(context: Context, params: RevertParams) -> Outcome:
 
 
 def _path(context: Context, patch: Patch, text: str, field: str) -> RelPath:
-    """The name of a file that a snapshot has, if it has any of them; most are there as they are written."""
+    """The name of a file in the request that the snapshot has."""
     known = convert.in_snapshot(context, patch.hash)
     exact = convert.path(context, text, field)
     return exact if known(exact) else convert.path(context, text, field, known)
@@ -156,7 +156,7 @@ def check(context: Context, params: check_wire.CheckParams) -> check_wire.CheckR
 
 
 def result(root: bytes, found: checkup.CheckReport) -> check_wire.CheckResult:
-    """Converts the report of a check of the workspace with this root."""
+    """Converts the report of a check."""
     broken = [tree.hex() for tree in found.broken]
     return convert.to_wire(
         check_wire.CheckResult, found, root, broken_snapshots=broken, truncated=True if found.is_cut else None

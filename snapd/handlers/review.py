@@ -91,9 +91,9 @@ def revert(context: Context, params: wire.ReviewRevertParams) -> Outcome:
 
 @handles(methods.BLAME)
 def blame(context: Context, params: wire.BlameParams) -> wire.BlameResult:
-    """Says who wrote each line of a file."""
+    """Reports who wrote each line of a file."""
     root = context.workspace.root
-    # of a link, people see what it leads to
+    # for a symlink, users see its target
     known = None if params.hash else lambda name: not os.path.islink(os.path.join(root, name))
     path = convert.path(context, params.file, "file", known)
     lines = None if params.range is None else (params.range.start, params.range.count)
@@ -113,14 +113,13 @@ def blame(context: Context, params: wire.BlameParams) -> wire.BlameResult:
 
 
 def _given(params: wire.BlameParams) -> DatedText | None:
-    """The text that a request has; None for none."""
     if params.content is None:
         for field in ("encoding", "at"):
             if getattr(params, field) is not None:
-                raise InvalidParams(f"{field}: only together with content", field=field)
+                raise InvalidParams(f"{field}: only valid with content", field=field)
         return None
     if params.hash is not None:
-        raise InvalidParams("hash: not together with content", field="hash")
+        raise InvalidParams("hash: cannot be used with content", field="hash")
     data = params.content.encode("utf-8")
     if params.encoding is not None:
         try:
@@ -141,7 +140,9 @@ def _choice(context: Context, params: wire.ReviewKeepParams | wire.ReviewRevertP
     }
     named = [name for name, is_given in given.items() if is_given]
     if len(named) != 1:
-        wrong = f"{named[1]}: not together with {named[0]}" if named else "params: nothing says which changes are meant"
+        wrong = (
+            f"{named[1]}: cannot be used with {named[0]}" if named else "params: nothing says which changes are meant"
+        )
         hint = "send exactly one of files, file, stepId, sessionId and all"
         raise InvalidParams(wrong, hint=hint, field=named[1] if named else "params")
     if (params.file is None) != (params.hunks is None):
@@ -162,7 +163,7 @@ def _choice(context: Context, params: wire.ReviewKeepParams | wire.ReviewRevertP
 
 
 def _pending_in(context: Context) -> Callable[[RelPath], bool]:
-    """Says whether something is pending in a file, or below a directory."""
+    """A predicate for files or directories with pending changes."""
 
     def pending(path: RelPath) -> bool:
         page = context.workspace.review.page(Choice((path,)), context.call, after=None, limit=1)
@@ -172,7 +173,7 @@ def _pending_in(context: Context) -> Callable[[RelPath], bool]:
 
 
 def _of_session(context: Context, session_id: str | None) -> Callable[[StepId], bool] | None:
-    """Says whether a step, or one that it is a part of, belongs to a session."""
+    """A predicate for steps of a session, including parts of its steps."""
     if session_id is None:
         return None
     context.workspace.sessions.known(session_id)
@@ -181,7 +182,6 @@ def _of_session(context: Context, session_id: str | None) -> Callable[[StepId], 
 
 
 def _of_step(context: Context, step_id: StepId) -> Callable[[StepId], bool]:
-    """Says whether a step is a certain one, or a part of that."""
     context.workspace.sessions.known_step(step_id)
     wholes = context.workspace.step_changes.with_wholes
     return lambda other: any(step.step_id == step_id for step in wholes(other))
@@ -193,7 +193,7 @@ def _listed(context: Context, page: PendingPage, cursor: str | None) -> wire.Rev
 
 
 _converted: WeakKeyDictionary[PendingFile, wire.PendingFile] = WeakKeyDictionary()
-"""What was made of files: most of a list is the same when it is asked for again."""
+"""Cache of converted files: most of a list is unchanged when it is requested again."""
 
 
 def _pending(context: Context, found: PendingFile) -> wire.PendingFile:
@@ -220,7 +220,7 @@ def _owners(context: Context, steps: Iterable[StepId]) -> list[wire.Owner]:
 
 def _place(side: str, lines: tuple[int, int]) -> dict[str, int]:
     start, end = lines
-    # as in the header of a hunk: without lines, the line before it
+    # as in a hunk header: without lines, the line before it
     return {f"{side}_start": start + (end > start), f"{side}_lines": end - start}
 
 

@@ -77,13 +77,13 @@ def messages(context: Context, params: message_wire.SessionMessagesParams) -> me
 
 @handles(methods.SESSION_NEWS)
 def news(context: Context, params: message_wire.SessionNewsParams) -> message_wire.SessionNewsResult:
-    """Says what an agent has to be told."""
+    """Returns the news for an agent."""
     context.need_snapshots("compare the folder with")
     return news_result(context, context.workspace.news.tell(params.session_id, context.call))
 
 
 def news_result(context: Context, found: News) -> message_wire.SessionNewsResult:
-    """Converts what an agent has to be told."""
+    """Converts the news for an agent."""
     root = context.workspace.root
     return message_wire.SessionNewsResult(
         undone=[history.step(root, view) for view in found.undone],

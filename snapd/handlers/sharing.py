@@ -36,7 +36,6 @@ def push(context: Context, params: wire.SessionPushParams) -> wire.SessionPushRe
 def _staying(
     context: Context, params: wire.SessionPushParams | wire.SessionExportParams | wire.SessionHandoverParams
 ) -> dict[str, Any]:
-    """What stays on this machine."""
     return {
         "exclude": tuple(params.exclude or ()),
         "redact": convert.paths(context, params.redact, "redact"),
@@ -48,7 +47,7 @@ def _signing(
     params: wire.SessionPushParams | wire.SessionExportParams | wire.SessionHandoverParams,
 ) -> Signing | None:
     if params.signing_key is not None and not params.sign:
-        raise InvalidParams("signingKey: only together with sign", hint="add `sign`", field="signingKey")
+        raise InvalidParams("signingKey: only valid with sign", hint="add `sign`", field="signingKey")
     return Signing(params.signing_key) if params.sign else None
 
 
@@ -72,7 +71,7 @@ def _push_options(params: wire.SessionPushParams) -> dict[str, bool]:
 def _delete(context: Context, params: wire.SessionPushParams) -> wire.SessionPushResult:
     given = {"all": params.all_, **_push_options(params), "dryRun": params.dry_run}
     for name in (name for name, is_given in given.items() if is_given):
-        raise InvalidParams(f"{name}: not together with delete", hint="leave it out", field=name)
+        raise InvalidParams(f"{name}: cannot be used with delete", hint="leave it out", field=name)
     if not params.session_ids:
         raise InvalidParams("sessionIds: no session is named", hint="name those to delete", field="sessionIds")
     remote, deleted = context.workspace.pushing.delete(params.remote, params.session_ids, context.call)
@@ -88,10 +87,12 @@ def _prune(context: Context, params: wire.SessionPushParams) -> wire.SessionPush
         "delete": params.delete,
     }
     for name in (name for name, is_given in given.items() if is_given):
-        raise InvalidParams(f"{name}: not together with prune", hint="leave it out", field=name)
+        raise InvalidParams(f"{name}: cannot be used with prune", hint="leave it out", field=name)
     if not params.prune or params.older_than_days is None:
         raise InvalidParams(
-            "prune, olderThanDays: give both, or neither", hint="say from how many days on", field="olderThanDays"
+            "prune, olderThanDays: give both, or neither",
+            hint="olderThanDays is the age in days",
+            field="olderThanDays",
         )
     options = PruneOptions(params.older_than_days, params.all_, params.dry_run)
     remote, pruned = context.workspace.pruning.prune(params.remote, options, context.call)
@@ -127,14 +128,14 @@ def export(context: Context, params: wire.SessionExportParams) -> wire.SessionEx
 
 @handles(methods.SESSION_IMPORT)
 def import_(context: Context, params: wire.SessionImportParams) -> wire.SessionFetchResult:
-    """Takes the sessions of a file."""
+    """Imports the sessions of a file."""
     views = context.workspace.fetched.import_(os.fsdecode(convert.absolute(params.file, "file")), context.call)
     return wire.SessionFetchResult(sessions=[history.session(view) for view in views])
 
 
 @handles(methods.SESSION_APPLY)
 def apply(context: Context, params: wire.SessionApplyParams) -> wire.SessionApplyResult:
-    """Takes in what fetched steps changed."""
+    """Applies the changes of fetched steps."""
     asked = convert.options(context, params)
     folder = None if params.from_ is None else convert.absolute(params.from_, "from")
     applied = context.workspace.applier.apply(
@@ -166,7 +167,7 @@ def handover(context: Context, params: wire.SessionHandoverParams) -> wire.Sessi
 
 @handles(methods.SESSION_TAKEOVER)
 def takeover(context: Context, params: wire.SessionTakeoverParams) -> wire.SessionTakeoverResult:
-    """Takes over what another machine handed over."""
+    """Takes over a folder that another machine handed over."""
     asked = convert.options(context, params)
     there = _carrier(context, params.remote, params.file)
     taken = context.workspace.takeover.take_over(there, params.name, asked, context.call)

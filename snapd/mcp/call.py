@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 
 
 class Link:
-    """Sends requests about one folder to the daemon; thread-safe.
-
-    `directory` is the agent's absolute working directory: file names are relative to it.
-    """
+    """Sends requests about one folder to the daemon; thread-safe. File names are relative to `directory`."""
 
     def __init__(self, connect: Connect, directory: str = "") -> None:
         self._connect = connect
@@ -44,16 +41,14 @@ class Link:
         report: Report | None = None,
         cancellation: Cancellation | None = None,
     ) -> Any:
-        """Sends a request and returns its result as JSON values; None in `params` means absent.
+        """Sends a request and returns JSON values; None in `params` means absent.
 
-        `report` is called with the progress of a long request; another thread may cancel it by `cancellation`. Raises
-        the error that answers it, `IoError` if the daemon cannot be reached, or `Cancelled` after `close`.
+        Raises its error, `IoError` if the daemon cannot be reached, or `Cancelled` after `close`.
         """
         given: Any = {name: self._named(name, value) for name, value in params.items() if value is not None}
         return self._opened().request(method, given, report, cancellation)
 
     def _named(self, key: str, value: Any) -> Any:
-        """A value of the params with file names as the daemon expects them."""
         if key == "patches":
             return [{**patch, "files": self._named("files", patch["files"])} for patch in value]
         if key == "files":
@@ -86,11 +81,7 @@ Verdict = Literal["yes", "no", "none"]
 
 
 class Call:
-    """A call of a tool.
-
-    `own_session` is the agent's session, from the request or else from the environment. `cancellation` cancels its
-    requests to the daemon.
-    """
+    """A call of a tool; `own_session` is the agent's session from the request or else from the environment."""
 
     def __init__(
         self,
@@ -119,10 +110,7 @@ class Call:
 
     @typed
     def request(self, method: str, params: Any = None) -> Any:
-        """Sends a request to the daemon; passes its progress on if the client wants it.
-
-        Raises the error that answers it, or `Cancelled` if the client has cancelled the call.
-        """
+        """Sends a request to the daemon and passes its progress on. Raises its error, or `Cancelled`."""
         report = self._report if type(self._token) in (str, int) else None
         return self._link.request(method, params, report, self.cancellation)
 
@@ -132,10 +120,7 @@ class Call:
         return self._link.request(method, params)
 
     def ask_person(self, message: str, form: dict[str, Any]) -> Verdict:
-        """Has the client ask the user, and waits for the answer; for revisions that allow requests to the client.
-
-        Raises `Cancelled` if the client has cancelled the call, or is gone.
-        """
+        """Has the client ask the user, and waits for the answer. Raises `Cancelled`, also if the client is gone."""
         question = self._questions.new()
         request = {"method": "elicitation/create", "params": {"message": message, "requestedSchema": form}}
         try:
@@ -152,10 +137,7 @@ class Call:
             self._questions.forget(question)
 
     def replied(self, name: str, state: str) -> Verdict | None:
-        """The user's answer that the call carries (since 2026-07-28).
-
-        `name` and `state` are those of the question. Returns None if there is no answer, or it is for another question.
-        """
+        """The user's answer in the call (since 2026-07-28); None if there is none, or it is to another question."""
         answers = self._answers
         if self._state != state or not isinstance(answers, dict) or name not in answers:
             return None
@@ -204,10 +186,7 @@ def _verdict(result: Any) -> Verdict:
 
 @attrs.frozen
 class Answer:
-    """The answer to a call: the structured result, and the same as text.
-
-    `is_error` means that the tool did not do what it was asked to.
-    """
+    """The answer to a call, structured and as text; `is_error` means that the tool did not do what was asked."""
 
     result: attrs.AttrsInstance
     text: str
@@ -216,10 +195,7 @@ class Answer:
 
 @attrs.frozen
 class PersonQuestion:
-    """A question that the client must ask the user before it calls again.
-
-    `form` is the schema of the answer; `state` comes back unchanged with the next call.
-    """
+    """A question that the client must ask before it calls again; `form` is a schema, `state` comes back unchanged."""
 
     name: str
     message: str

@@ -120,10 +120,7 @@ def _refused(identity: Id | None, why: str) -> Malformed:
 
 
 def read_lines(descriptor: int, longest: int = MAX_LINE) -> Iterator[bytes | None]:
-    """Reads lines until the end of the input.
-
-    Yields each line that is not blank without its end; None in place of a line of more than `longest` bytes.
-    """
+    """Yields each line that is not blank, without its end; None in place of one of more than `longest` bytes."""
     line = bytearray()
     is_too_long = False
     while chunk := _read(descriptor):
@@ -231,10 +228,7 @@ class RevisionTerms:
 
 
 def shake_hands(params: dict[str, Any]) -> RevisionTerms:
-    """The terms after `initialize`: the requested version if it is supported, else the newest.
-
-    Raises `RpcError` if the params are wrong.
-    """
+    """The terms after `initialize`: the requested version if supported, else the newest. Raises `RpcError`."""
     wanted = params.get("protocolVersion")
     if not isinstance(wanted, str):
         raise RpcError(INVALID_PARAMS, "protocolVersion: expected a string")
@@ -243,10 +237,7 @@ def shake_hands(params: dict[str, Any]) -> RevisionTerms:
 
 
 def stated(params: dict[str, Any]) -> RevisionTerms | None:
-    """The terms that a request states; None if it states none, and the handshake's apply.
-
-    Raises `RpcError` if the revision is not supported or the statement is incomplete.
-    """
+    """The terms that a request states, or None. Raises `RpcError` if they are incomplete or not supported."""
     meta = params.get("_meta", {})
     if not isinstance(meta, dict):
         raise RpcError(INVALID_PARAMS, "_meta: expected an object")

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 MAX_CALLS = 64
-"""The most tool calls at once; each has a thread."""
 
 
 class Server:
@@ -194,7 +193,6 @@ class Server:
 
 
 def _success(answer: Answer) -> dict[str, Any]:
-    """The `CallToolResult` of an answer."""
     content = [{"type": "text", "text": answer.text}]
     return {"content": content, "structuredContent": unstructure(answer.result), "isError": answer.is_error}
 
@@ -219,11 +217,7 @@ def _sendable(text: str) -> str:
 
 
 def serve(connect: Connect, own_session: str | None, directory: str) -> None:
-    """Serves until standard input ends; only messages go to standard output.
-
-    `connect` starts the daemon if needed and opens the folder. `own_session` is the session of the agent, if known;
-    `directory` its absolute working directory.
-    """
+    """Serves until standard input ends, with files relative to `directory`; only messages go to standard output."""
     output = Output(take_stdout())
     link = Link(connect, directory)
     try:

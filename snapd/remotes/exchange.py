@@ -145,10 +145,10 @@ _REASONS: tuple[tuple[Reason, str], ...] = (
     ("refused", r"^remote: |^fatal: remote error: |remote rejected|shallow update|matches more than one"),
 )
 _HINTS: dict[Reason, str] = {
-    "auth": "check that you may use this address, and that your credential helper or ssh agent lets git in unasked",
+    "auth": "check that you have access, and that your credential helper or ssh agent works without asking you",
     "interrupted": "try again: nothing was done",
     "unreachable": "check the address and the connection, then try again",
-    "refused": "ask whoever keeps the remote to accept this, or choose another one",
+    "refused": "ask the administrator of the remote to accept this, or choose another remote",
 }
 _NOISE = ("hint:", "warning:", "To ", "From ")
 _FULL = re.compile(r"^(?!remote:).*(no space left on device|disk quota exceeded)", re.MULTILINE | re.IGNORECASE)
@@ -289,7 +289,7 @@ class Exchange:
         done = self._git.run(git_dir, ["ls-remote", "--quiet", *words], call, bounds=self._bounds)
         shown = without_secret(self.address)
         if done.is_cut:
-            raise Untrusted(f"{shown} lists more references than there can be", remote=shown)
+            raise Untrusted(f"{shown} lists too many references", remote=shown)
         self._check_sent(done)
         if done.code:
             raise failed(self.address, done)
@@ -309,7 +309,7 @@ class Exchange:
         done = self._git.run(git_dir, words, call, bounds=self._bounds)
         shown = without_secret(self.address)
         if done.code and is_local_disk_full(done):
-            raise StorageFull(f"no space is left for what comes from {shown}")
+            raise StorageFull(f"no space left for the data from {shown}")
         self._check_sent(done)
         if done.code:
             raise failed(self.address, done)

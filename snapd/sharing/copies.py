@@ -59,7 +59,7 @@ class Copies(ABC):
             return self._repository.add_signature(name, payload, signer.sign(payload, call))
         except StoreCorrupt as error:
             raise SigningFailed(
-                "the program that signs made something else than an ssh signature",
+                "the signing program did not make an ssh signature",
                 hint="check gpg.ssh.program of your git configuration",
                 reason="noProgram",
             ) from error

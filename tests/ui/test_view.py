@@ -150,7 +150,7 @@ async def test_undo_and_redo_by_key(client: Client, project: str) -> None:
         await view.until(lambda: any("undone both" in row for row in view.rows), "the state")
         assert (read(project, "basket.py"), read(project, "new.txt")) == (OLD, None)
         assert read(project, "other.txt") == b"other\n"
-        assert view.message == "2 files changed. r does it again."
+        assert view.message == "2 files changed. r redoes it."
         await view.press("r")
         await view.answer("y", "again")
         await view.until(lambda: not any("undone both" in row for row in view.rows), "the state")
@@ -188,7 +188,7 @@ async def test_a_session_is_undone_whole(client: Client, project: str) -> None:
         await view.until(lambda: sum("undone" in row for row in view.rows) == 3, "the states")
         await view.select("claude")
         await view.press("u")
-        await view.until(lambda: "no step left to undo\nr does again" in view.message, "the error")
+        await view.until(lambda: "no step left to undo\nr redoes" in view.message, "the error")
 
 
 async def test_a_turn_is_shown_and_undone_whole(client: Client, project: str) -> None:
@@ -317,7 +317,7 @@ async def test_a_daemon_that_is_killed(
         with monkeypatch.context() as patch:
             patch.setattr("snapd.launch.ensure_daemon", mock.Mock(side_effect=IoError("there is none", errno="ENOENT")))
             gate.set()
-            await view.until(lambda: "no daemon, trying on" in view.status, "that there is no daemon")
+            await view.until(lambda: "no daemon, still trying" in view.status, "that there is no daemon")
             assert "there is none" in view.message
         await view.until(lambda: "connected" in view.status, "the daemon to be back")
         await view.until(lambda: any("undone before" in row for row in view.rows), "what happened meanwhile")

@@ -151,7 +151,7 @@ def bisect(options: argparse.Namespace) -> int:
         changes = changes_of(steps, _others(found, session, steps))
         if not changes:
             raise InvalidParams(
-                f"session {session['sessionId']} has no step that changed anything and still stands",
+                f"session {session['sessionId']} has no step with changes that are not undone",
                 hint="'snapd log' shows the steps; name another session",
                 field="SESSION",
             )
@@ -216,7 +216,7 @@ def _command(options: argparse.Namespace) -> list[str]:
     if (os.path.isabs(words[0]) or not os.path.dirname(words[0])) and shutil.which(words[0]) is None:
         raise InvalidParams(
             f"{printable(words[0])}: command not found",
-            hint="check its name, and PATH; what only a shell understands is for sh -c '...'",
+            hint="check its name and PATH; for shell syntax, use sh -c '...'",
             field="COMMAND",
         )
     return words

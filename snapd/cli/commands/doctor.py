@@ -147,7 +147,7 @@ def _rules(folder: str) -> str:
         patterns = workspace_excludes(descriptor)
     except InvalidParams as error:
         if error.data["field"] in SETTINGS and error.data["field"] != "exclude":
-            hint = f"move {error.data['field']} to config.toml: a folder may only say what else to leave out"
+            hint = f"move {error.data['field']} to config.toml: a folder may only exclude more files"
             raise machine.CheckFailed(error.message, hint) from error
         raise
     finally:

@@ -58,7 +58,7 @@ def keep(options: argparse.Namespace) -> int:
 def revert_pending(options: argparse.Namespace) -> int:
     """Reverts the pending hunks that a person chooses."""
     if options.expect is not None:
-        raise InvalidParams("--expect: not together with -p", hint="leave out one of them", field="--expect")
+        raise InvalidParams("--expect: cannot be used with -p", hint="leave out one of them", field="--expect")
     words = [*filter(None, [options.hash]), *options.files]
     codes: list[int] = []
     with backend(options) as found:

@@ -203,7 +203,7 @@ class _Child:
         try:
             self._process = subprocess.Popen(words, executable=program, env={**os.environ, **variables})
         except OSError as error:
-            hint = "check that the file may be executed, and what runs it"
+            hint = "check that the file is executable and that its interpreter exists"
             print(f"snapd: {printable(words[0])}: {error.strerror}\nhint: {hint}", file=sys.stderr)
             return _NOT_EXECUTABLE
         for number in self._waiting:

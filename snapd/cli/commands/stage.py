@@ -176,7 +176,7 @@ def _chosen(
         below = {each for each in rows if is_among(each, (path,))}
         if not below:
             raise InvalidParams(
-                f"{shell_name(name)}: these steps changed nothing there that is not undone",
+                f"{shell_name(name)}: no change of these steps is left there",
                 hint="'snapd stage --dry-run' without --file shows what they changed",
                 field="--file",
             )

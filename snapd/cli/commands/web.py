@@ -99,17 +99,17 @@ def _check_host(options: argparse.Namespace) -> tuple[str, str] | None:
     if not options.i_know:
         raise InvalidParams(
             f"--host: {options.host} is not the loopback interface",
-            hint="whoever has the token can see and undo everything: add --i-know, --cert and --key if that is meant",
+            hint="anyone with the token can see and undo everything; if you want that, add --i-know, --cert and --key",
             field="--host",
         )
     if certificate is None:
         raise InvalidParams(
-            "--host: beyond this machine, the server speaks TLS alone", hint="add --cert and --key", field="--cert"
+            "--host: on other addresses, the server speaks only TLS", hint="add --cert and --key", field="--cert"
         )
     with contextlib.suppress(ValueError):
         if ipaddress.ip_address(options.host.strip("[]")).is_unspecified:
             raise InvalidParams(
-                f"--host: {options.host} is no name of this machine",
+                f"--host: {options.host} is not a name of this machine",
                 hint="give the one address or name that browsers use for this machine",
                 field="--host",
             )

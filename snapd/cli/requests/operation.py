@@ -239,8 +239,8 @@ def undo_command_of(method: str, params: dict[str, Any], result: dict[str, Any])
         return None
     # a named step is redone together with its parts
     if len(units) == 1 or params.get("stepId") is not None:
-        return "'snapd redo' does it again"
-    return f"'snapd redo --count {len(units)}' does it again"
+        return "'snapd redo' redoes it"
+    return f"'snapd redo --count {len(units)}' redoes it"
 
 
 def advice(options: argparse.Namespace, method: str, result: dict[str, Any]) -> list[str]:

@@ -11,7 +11,7 @@ from snapd.cli.terminal.layout import one_line, printable
 from snapd.model.errors import FileChanged, InvalidParams
 
 from .connection import ask, folder_of, pages
-from .names import file_of
+from .names import all_sessions, file_of
 
 if TYPE_CHECKING:
     import argparse
@@ -71,7 +71,7 @@ def choose_hunks(
         expect = {} if options.yes else {"expect": {file: shown["id"]}}
         # a file without hunks is one piece
         hunks: Sequence[Any] = shown["hunks"] or [{"index": -1, "header": as_a_whole(shown), "lines": []}]
-        title = f"{printable(row['file'])}  {authors(found, row['owners'])}"
+        title = f"{printable(row['file'])}  {authors(agents(found), row['owners'])}"
         answer = choose(options, title, hunks, verb, f"name files without -p, or {verb} all hunks with --yes")
         is_all = -1 in answer.hunks or len(answer.hunks) == len(hunks)
         try:
@@ -95,14 +95,11 @@ def as_a_whole(shown: Mapping[str, Any]) -> str:
     return f"{shown['status']}, as a whole"
 
 
-def authors(found: Backend, owners: Sequence[dict[str, Any]]) -> str:
-    """Returns the agents behind changes, each once; for an agent without a name, its session."""
-    known = _agents(found)
-    names = dict.fromkeys(known.get(owner["sessionId"]) or owner["sessionId"] for owner in owners)
-    return one_line(", ".join(names))
-
-
-def _agents(found: Backend) -> dict[str, str | None]:
-    from .names import all_sessions
-
+def agents(found: Backend) -> dict[str, str | None]:
+    """Returns the agent of each session of the folder, for `authors`."""
     return {session["sessionId"]: session.get("agent") for session in all_sessions(found)}
+
+
+def authors(names: Mapping[str, str | None], owners: Sequence[dict[str, Any]]) -> str:
+    """Returns the agents behind changes, each once; for an agent without a name, its session."""
+    return one_line(", ".join(dict.fromkeys(names.get(owner["sessionId"]) or owner["sessionId"] for owner in owners)))

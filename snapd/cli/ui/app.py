@@ -80,7 +80,7 @@ class Link:
 _CHANGED = "Something changed meanwhile: this is what would be done now."
 _CONNECTED = "connected"
 _CONNECTING = "the daemon has ended, connecting again ..."
-_NO_DAEMON = "no daemon, trying on; q leaves"
+_NO_DAEMON = "no daemon, still trying; q quits"
 _SOON = 0.05
 """Seconds for which changes in quick succession are collected before they are shown."""
 _SHOWN_EVERY = 0.3

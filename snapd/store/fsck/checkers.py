@@ -1,4 +1,4 @@
-"""Checks and repairs a store, open or not; it need not be possible to open it.
+"""Checks and repairs a store, even if it cannot be opened.
 
 An open store is checked in a process of its own, so that no request waits for the interpreter lock during the hashing.
 """
@@ -47,15 +47,10 @@ def repair(
     """Repairs a store, which the caller owns, as far as possible; nothing else may write to it meanwhile.
 
     Returns the problems before the repair: `repaired` has the events that had to be left out, `quarantine` is the
-    directory of the damaged files. Everything readable stays readable, also after `StorageFull` or `IoError`.
-
-    Args:
-        store: its directory.
-        directories: absolute `objects` directories of the user's own git; they are only read.
-        work_tree: returns the bytes of a file of the work tree; None if there is no such file.
-        settle: replays the journal; called once the files that it needs are repaired.
-        call: can be cancelled until the first file is moved to quarantine.
-        agrees: as for `check`.
+    directory of the damaged files. `directories` are absolute `objects` directories of the user's own git, which are
+    only read; `work_tree` returns the bytes of a file, or None; `settle` replays the journal once its files are
+    repaired. Can be cancelled until the first file is moved to quarantine. Everything readable stays readable, also
+    after an error.
     """
     quarantine = Quarantine(store)
     with _examined(store, call, quick=False, agrees=agrees) as found:
@@ -111,16 +106,16 @@ def _examined(store: str, call: Call, *, quick: bool, agrees: Callable[[], bool]
 
 @attrs.frozen
 class Checked:
-    """The answer of the other process; `asks_timeline` if the events are consistent, so that the database is compared."""
+    """The answer of the other process; `asks_timeline` if the events are consistent, so the database is compared."""
 
     report: CheckReport
     asks_timeline: bool
 
 
 def check_apart(store: str, call: Call, agrees: Callable[[], bool]) -> CheckReport:
-    """Checks a store that this process has open, as `check`; in this process only if no other can be started.
+    """Checks a store that this process has open, as `check`, in another process if possible.
 
-    Cancelling the request ends the process. Also raises `IoError` if it cannot be started, or ends without an answer.
+    Cancelling ends that process. Also raises `IoError` if it cannot be started, or ends without an answer.
     """
     if not can_start():
         return check(store, call, quick=False, agrees=agrees)

@@ -70,7 +70,7 @@ _OTHERS = 0o077
 def check_files(store: str) -> list[Problem]:
     """Checks the files that make the directory a store, and those beside the objects.
 
-    Raises `StoreCorrupt` if a newer snapd made it, and `IoError` if something cannot be read.
+    Raises `StoreCorrupt` if a newer snapd made it.
     """
     found = []
     if not _HEAD.fullmatch(_read(store, HEAD) or b""):
@@ -137,10 +137,7 @@ def has_newer_journal(problems: Sequence[Problem]) -> bool:
 
 
 def check_access(store: str) -> list[Problem]:
-    """Finds files of a store that another user owns or can access; raises `IoError`.
-
-    Files shared with the project's own git keep their permissions.
-    """
+    """Finds files of a store that another user owns or can access, except those shared with the project's own git."""
     found = []
     for above, _, files in walked(store):
         for path, others in ((above, _OTHERS), *((os.path.join(above, file), _OTHERS_WRITE) for file in files)):
@@ -210,26 +207,20 @@ MAX_PROBLEMS = 50_000
 
 @attrs.define
 class Impact:
-    """What a missing object affects: the steps and operations that refer to it, and the trees of their snapshots.
+    """The trees of snapshots with a missing object, and the steps and operations that refer to them."""
 
-    `files` has these trees by the object's path in them; `snapshots` has the trees of snapshots whose coverage it is.
-    """
-
-    files: dict[RelPath, list[ObjectId]] = attrs.field(factory=dict)
-    snapshots: set[ObjectId] = attrs.field(factory=set)
+    files: dict[RelPath, list[ObjectId]] = attrs.field(factory=dict)  # the trees, by the object's path in them
+    snapshots: set[ObjectId] = attrs.field(factory=set)  # the trees of the snapshots whose coverage it is
     steps: dict[AffectedStep, None] = attrs.field(factory=dict)
 
 
 @attrs.define
 class Impacts:
-    """What all missing objects affect, by id; `broken` are the trees of snapshots that are incomplete, sorted.
-
-    `is_cut` means that there are more pairs than `MAX_PAIRS`; `broken` is complete nevertheless.
-    """
+    """What all missing objects affect, by id."""
 
     objects: dict[ObjectId, Impact]
-    broken: tuple[ObjectId, ...]
-    is_cut: bool
+    broken: tuple[ObjectId, ...]  # the trees of the snapshots that cannot be restored completely, sorted
+    is_cut: bool  # whether there are more pairs than `MAX_PAIRS`; `broken` is complete nevertheless
 
 
 def touched(named: Reachable) -> Impacts:
@@ -292,11 +283,7 @@ def named_by(link: ChainLink, session_id: SessionId | None) -> list[AffectedStep
 
 @attrs.frozen
 class Examination:
-    """Everything that a check found in a store.
-
-    `broken_chains` are the references whose chains must be rebuilt, and can be; `is_quick` means that objects were not
-    read.
-    """
+    """Everything that a check found in a store."""
 
     store: str
     holdings: ObjectInventory
@@ -304,10 +291,10 @@ class Examination:
     references: References
     named: Reachable
     touched: Impacts
-    broken_chains: list[str]
+    broken_chains: list[str]  # the references whose chains must be rebuilt, and can be
     problems: list[Problem]
     leftovers: Leftovers
-    is_quick: bool
+    is_quick: bool  # whether objects were not read
 
     def report(self) -> CheckReport:
         """Builds the report for the client."""
@@ -327,7 +314,6 @@ class Examination:
 
 
 def _replayed(store: str, holdings: ObjectInventory, moving: Mapping[str, ObjectId]) -> References:
-    """Returns the references as they are once the journal is replayed."""
 
     def before(commit: ObjectId) -> ObjectId | None:
         try:
@@ -346,8 +332,7 @@ def examine(
     """Checks a store; changes nothing. `holdings` are its objects, just listed.
 
     `quick` reads only events, no other objects. `agrees` returns whether the database of the timeline matches the
-    events; None if no process has it open. Raises `StoreCorrupt` if a newer snapd made it; after `IoError` or
-    `Cancelled` the check did not finish.
+    events; None if no process has it open. Raises `StoreCorrupt` if a newer snapd made it.
     """
     problems = [*check_files(store), *check_access(store)]
     first = tuple(problems)
@@ -518,7 +503,7 @@ def _of_events(named: Reachable) -> Iterator[Problem]:
 
 
 def disagreement(agrees: Callable[[], bool]) -> tuple[list[Problem], bool]:
-    """Checks the timeline; returns its problems, and whether the events themselves are consistent. Raises `IoError`.
+    """Checks the timeline; returns its problems, and whether the events themselves are consistent.
 
     `agrees` returns whether the database matches the events, or raises if they are inconsistent.
     """
@@ -545,7 +530,7 @@ def _known_heads(store: str) -> Mapping[str, ObjectId]:
 
 
 def _agrees(store: str, named: Reachable) -> bool:
-    """Whether the database of a closed store matches the events, as far as it would be used.
+    """Whether the database of a closed store, as far as it would be used, matches the events.
 
     Raises `ValueError` or `sqlite3.IntegrityError` if the events are inconsistent.
     """

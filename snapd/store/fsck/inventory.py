@@ -37,20 +37,15 @@ _FIRST = 12
 
 
 class Pack:
-    """A pack with its index, which is a rebuilt one if its own is missing or damaged.
-
-    `path` is that of both files without an ending; `file` is None if the pack cannot be opened, and `IoError` is raised
-    if it cannot be opened now. `damaged` has the objects with a damaged entry; `flaw` is a known defect of the pack as
-    a whole.
-    """
+    """A pack, given by its path without an ending, with its own or a rebuilt index."""
 
     def __init__(self, path: str, index: PackIndex) -> None:
         self.path = path
         self.name = os.path.basename(path)
         self.index = index
-        self.damaged: set[ObjectId] = set()
-        self.flaw: str | None = None
-        self.file: PackReader | None = None
+        self.damaged: set[ObjectId] = set()  # the objects with a damaged entry
+        self.flaw: str | None = None  # of the pack as a whole
+        self.file: PackReader | None = None  # None if it cannot be opened
         try:
             with reading(f"{path}.pack"):
                 self.file = PackReader(f"{path}.pack", object_cache(CACHED_BYTES, CACHED_BYTES))
@@ -103,25 +98,17 @@ class Pack:
 class ObjectInventory:
     """The objects in one `objects` directory; a context manager that closes their files.
 
-    All methods that read raise `IoError` if the directory cannot be listed, or a file cannot be opened now. Outside a
-    store (not `is_ours`), unreadable files count as missing, unless file descriptors or memory are lacking.
-
-    Attributes:
-        directory: the `objects` directory.
-        packs: the packs, by name; those without a sound index only after `rebuild_indexes`.
-        unindexed: the packs without a sound index, by name: the path without an ending, and whether a damaged index
-            exists.
-        damaged_loose: the damaged loose objects, with the defect.
-        journal: the loose files of the objects in the journal, which the next opening writes.
+    All methods that read raise `IoError` if a directory or file cannot be read now. Outside a store (not `is_ours`),
+    unreadable files count as missing, unless file descriptors or memory are lacking.
     """
 
     def __init__(self, directory: str, *, is_ours: bool = True) -> None:
         self.directory = directory
         self._is_ours = is_ours
-        self.packs: dict[str, Pack] = {}
-        self.unindexed: dict[str, tuple[str, bool]] = {}
-        self.journal: dict[ObjectId, bytes] = {}
-        self.damaged_loose: dict[ObjectId, str] = {}
+        self.packs: dict[str, Pack] = {}  # by name; those without a sound index only after `rebuild_indexes`
+        self.unindexed: dict[str, tuple[str, bool]] = {}  # path without an ending, and whether a damaged index exists
+        self.journal: dict[ObjectId, bytes] = {}  # loose files, which the next opening writes
+        self.damaged_loose: dict[ObjectId, str] = {}  # with the defect
         try:
             self._open_packs(os.path.join(directory, "pack"))
         except BaseException:
@@ -219,8 +206,7 @@ class ObjectInventory:
 class RebuiltIndex(PackIndex):
     """The index of a pack, computed from the `.pack` file itself; it has no CRC-32.
 
-    `is_whole` means that every entry of the pack is an object. Raises `FileNotFoundError` if there is no file,
-    `Damaged` if it is not a file or its bytes are lost, and `IoError` if it cannot be read now.
+    Raises `FileNotFoundError` if there is no file, `DamagedData` if it is not a file or its bytes are lost.
     """
 
     def __init__(self, path: str, call: Call) -> None:

@@ -1,7 +1,6 @@
-"""Rebuilds chains of events that have lost a reference or a commit.
+"""Rebuilds chains of events that have lost a reference or a commit, from the positions that the other commits state.
 
-Every commit of snapd states its chain and its position there, so a chain follows from its commits. Commits that cannot
-be read are left out, and so are events that depend on them.
+Commits that cannot be read are left out, and so are events that depend on them.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _PARENT = re.compile(rb"\A(tree [0-9a-f]{40}\n)(?:parent [0-9a-f]{40}\n)?")
 
 @attrs.define
 class RebuiltChains:
-    """Rebuilt chains: the new targets of references (None: nothing is left), and the events that depend on a lost one."""
+    """Rebuilt chains: the new targets of references (None: nothing is left), and events that depend on a lost one."""
 
     targets: dict[str, ObjectId | None] = attrs.field(factory=dict)
     commits: dict[ObjectId, bytes] = attrs.field(factory=dict)
@@ -52,8 +51,8 @@ def lost_references(
     """Returns the names of references that were lost, not removed by snapd.
 
     snapd always keeps the newest event. Other unreachable commits have expired, unless unreadable packed references may
-    have reached them. If a newer snapd wrote to the store, nothing counts as lost, since it is unknown what that
-    removed. `known` has the newest commits of the timeline's chains, if its database is sound.
+    have reached them. If a newer snapd wrote to the store, nothing counts as lost. `known` has the newest commits of
+    the timeline's chains, if its database is sound.
     """
     if named.newer:
         return []

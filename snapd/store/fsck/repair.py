@@ -35,10 +35,7 @@ _MODES = 0o077
 
 
 def repair_files(store: str, problems: Iterable[Problem], quarantine: Quarantine) -> None:
-    """Repairs the files named in `problems` that are neither objects nor references.
-
-    After `StorageFull` or `IoError`, some may be repaired and others not.
-    """
+    """Repairs the files in `problems` that are neither objects nor references; after an error, some may be repaired."""
     for problem in problems:
         path = os.path.join(store, problem.subject)
         if problem.kind == "permissions":
@@ -66,10 +63,7 @@ def _make_way(path: str, reason: str, quarantine: Quarantine) -> None:
 
 
 def repair_chains(found: Examination, quarantine: Quarantine) -> list[Problem]:
-    """Rebuilds chains that break off or have lost their reference; returns the events that had to be left out.
-
-    After `StorageFull` or `IoError`, some references may point to rebuilt chains, and others not.
-    """
+    """Rebuilds broken chains and those without a reference, one by one; returns the events that had to be left out."""
     rebuilt = rebuild(found.named, found.scan.commits, found.holdings, found.broken_chains)
     with _NewPack(found.holdings) as writing:
         for oid, data in rebuilt.commits.items():
@@ -100,21 +94,14 @@ def repair_chains(found: Examination, quarantine: Quarantine) -> list[Problem]:
 
 @attrs.frozen
 class RepairSources:
-    """The sources for lost objects; everything read from them is compared with its id.
+    """The sources for lost objects, which are only read; everything read is compared with its id."""
 
-    `sources` is the project's own git, which is only read. `work_tree` returns the bytes of a file of the work tree;
-    None if there is no such file.
-    """
-
-    sources: Sequence[ObjectInventory]
-    work_tree: Callable[[RelPath], bytes | None]
+    sources: Sequence[ObjectInventory]  # the project's own git
+    work_tree: Callable[[RelPath], bytes | None]  # the bytes of a file; None if there is no such file
 
 
 def repair_objects(found: Examination, elsewhere: RepairSources, quarantine: Quarantine, call: Call) -> None:
-    """Recovers lost objects from elsewhere, and moves damaged files to quarantine.
-
-    Everything readable stays readable, also after `StorageFull` or `IoError`.
-    """
+    """Recovers lost objects from elsewhere, and moves damaged files to quarantine; what is readable stays readable."""
     holdings = found.holdings
     flawed = [pack for pack in holdings.packs.values() if pack.flaw is not None]
     reindexed = [pack for pack in flawed if _can_be_indexed(pack, call)]
@@ -215,7 +202,6 @@ class _NewPack:
 
 
 def _can_be_indexed(pack: Pack, call: Call) -> bool:
-    """Whether only the index of a pack is damaged."""
     if not _is_only_its_index(pack):
         return False
     return flaw_of(f"{pack.path}.pack", call, count=pack.index.count, checksum=pack.index.checksum) is None

@@ -1,7 +1,6 @@
 """Reads every object of a store and the checksums of packs, and walks everything reachable from the references.
 
-The walk finds objects that are missing or have no sound copy. A tree is read once however many snapshots share it; one
-bit for each object of a pack marks the objects already visited.
+A tree is read once however many snapshots share it; one bit for each object of a pack marks those already visited.
 """
 
 from __future__ import annotations
@@ -38,14 +37,11 @@ _OURS = b"\ncommitter snapd <snapd@localhost> "
 
 @attrs.define
 class Scan:
-    """The result of a scan: the number of objects, where every copy counts, and their total size, expanded, in bytes.
+    """The result of a scan."""
 
-    `commits` has the bytes of the commits that snapd wrote, by id.
-    """
-
-    objects: int = 0
-    size: int = 0
-    commits: dict[ObjectId, bytes] = attrs.field(factory=dict)
+    objects: int = 0  # every copy counts
+    size: int = 0  # of all of them, expanded, in bytes
+    commits: dict[ObjectId, bytes] = attrs.field(factory=dict)  # the bytes of the commits that snapd wrote, by id
 
     def took(self, oid: ObjectId, found: tuple[ObjectKind, int, bytes]) -> None:
         """Adds an object."""
@@ -97,10 +93,7 @@ def in_order(pack: Pack) -> Iterator[tuple[ObjectId, int]]:
 
 
 def flaw_of(path: str, call: Call, *, count: int | None = None, checksum: bytes | None = None) -> str | None:
-    """Returns the defect of a `.pack` file as a whole, None without one; raises `IoError`, `Cancelled`.
-
-    `count` and `checksum` are those of its index, if there is one.
-    """
+    """Returns the defect of a `.pack` file as a whole, if any; `count` and `checksum` are those of its index."""
     try:
         read_with_retry(lambda: _check_whole(path, call, count, checksum))
     except FileNotFoundError:
@@ -145,29 +138,19 @@ class Chain:
 
 @attrs.define
 class Reachable:
-    """Everything that is reachable.
-
-    Attributes:
-        chains: the chains of the references.
-        links: the events, by commit.
-        sessions: the session of each chain; None if it has none.
-        missing: the trees, blobs and coverages without a sound copy.
-        tainted: the trees in which something is missing, each with the entries that lead to it.
-        needed: the reachable objects in damaged packs.
-        loosely: the events whose tree does not keep all their objects.
-        implied: the bytes of missing trees that follow from the event whose objects they keep.
-        newer: events of a newer snapd, by commit, each with the name of its chain.
-    """
+    """Everything that is reachable."""
 
     chains: list[Chain] = attrs.field(factory=list)
-    links: dict[ObjectId, ChainLink] = attrs.field(factory=dict)
-    sessions: dict[str, SessionId | None] = attrs.field(factory=dict)
-    missing: set[ObjectId] = attrs.field(factory=set)
+    links: dict[ObjectId, ChainLink] = attrs.field(factory=dict)  # the events, by commit
+    sessions: dict[str, SessionId | None] = attrs.field(factory=dict)  # by chain; None if it has none
+    missing: set[ObjectId] = attrs.field(factory=set)  # the trees, blobs and coverages without a sound copy
+    # the entries that lead to a missing object, by tree
     tainted: dict[ObjectId, list[tuple[bytes, ObjectId]]] = attrs.field(factory=dict)
-    needed: set[ObjectId] = attrs.field(factory=set)
-    loosely: list[ObjectId] = attrs.field(factory=list)
+    needed: set[ObjectId] = attrs.field(factory=set)  # the reachable objects in damaged packs
+    loosely: list[ObjectId] = attrs.field(factory=list)  # the events whose tree does not keep all their objects
+    # the bytes of missing trees that follow from their event
     implied: dict[ObjectId, bytes] = attrs.field(factory=dict)
-    newer: dict[ObjectId, str] = attrs.field(factory=dict)
+    newer: dict[ObjectId, str] = attrs.field(factory=dict)  # the chain of each event of a newer snapd, by commit
 
     def is_broken(self, tree: ObjectId) -> bool:
         """Whether a walked tree, or anything in it, is missing."""

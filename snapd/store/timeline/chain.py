@@ -3,12 +3,12 @@
 `refs/snapd/sessions/<first 16 digits of the sha1 of the session's id>` has the events of a session,
 `refs/snapd/snapshots/<day>` those that only record a snapshot, and `refs/snapd/operations/<day>` the others without a
 session. A commit's message is the event, its parent the previous event of the same chain. Across chains, the events'
-`seq` gives the order; the day only groups events. Chains of sessions and operations expire as a whole; in those of
-snapshots any event may be dropped, as nothing depends on it.
+`seq` gives the order. Chains of sessions and operations expire as a whole; in those of snapshots any event may be
+dropped.
 
-The tree of the commit makes all objects of the event reachable, so that git does not drop them: snapshots by their role
-(`head`, `seen.after`, ...), each with its coverage, so that `git show <commit>:head/some/file` shows a file; the blobs
-of an operation's effects in `effects`, by their ids.
+The tree of the commit keeps all objects of the event: snapshots by their role (`head`, `seen.after`, ...), each with
+its coverage, so that `git show <commit>:head/some/file` shows a file; the blobs of an operation's effects in `effects`,
+by their ids.
 """
 
 from __future__ import annotations
@@ -56,14 +56,11 @@ _HOST = re.compile(rb"^committer [^\n]*<[^\n@]*@([^\n>]*)>", re.MULTILINE)
 
 @attrs.frozen
 class Pins:
-    """The trees that keep the objects of an event: `tree`, the tree of its commit, and the bytes of all of them by id.
+    """The trees that keep the objects of an event."""
 
-    `named` are the objects of the event.
-    """
-
-    tree: ObjectId
-    trees: Mapping[ObjectId, bytes]
-    named: Collection[ObjectId]
+    tree: ObjectId  # of the commit of the event
+    trees: Mapping[ObjectId, bytes]  # the bytes of that tree and of `effects`, by id
+    named: Collection[ObjectId]  # the objects of the event
 
 
 def snapshots(event: Event) -> dict[bytes, SnapshotId]:
@@ -155,11 +152,9 @@ class Chains:
     ) -> ChainLink:
         """Adds the objects of an event to the journal, for its next flush, and returns the new link of its chain.
 
-        Call `attach` after the flush, before an event of the next flush is prepared. `previous` is the `seq` of the
-        event before it in the timeline; `before` has the newest commits of chains with events in the same flush.
-
-        Raises `InvalidParams` if a text is not valid Unicode, and `StoreCorrupt` if an object of the event is not
-        stored.
+        Call `attach` after the flush. `previous` is the `seq` of the event before it in the timeline; `before` has the
+        newest commits of chains with events in the same flush. Raises `InvalidParams` if a text is not valid Unicode,
+        and `StoreCorrupt` if an object of the event is not stored.
         """
         payload = encode_event(event, previous)
         kept = pins(event)
@@ -210,10 +205,9 @@ class Chains:
             del self.heads[name]
 
     def drop_snapshots(self, going: Collection[int]) -> list[ChainLink]:
-        """Drops events of chains of snapshots, by `seq`; a sweep removes their objects.
+        """Drops snapshot events by `seq`; returns the later events of their chains, whose commits are new.
 
-        Returns the later events of these chains, whose commits are new. After an error, the events of some chains may
-        be dropped and others not.
+        A sweep removes their objects. After an error, some chains may have changed and others not.
         """
         moved: list[ChainLink] = []
         for chain, head in [*self.heads.items()] if going else ():
@@ -241,8 +235,8 @@ class Chains:
     def rewritten(self, change: Callable[[Event], Event]) -> tuple[dict[str, ObjectId], dict[ObjectId, bytes]]:
         """Computes the chains with each event replaced by what `change` returns; writes nothing.
 
-        The chain and `seq` of an event must stay. Returns the new targets of the changed references, and the new loose
-        objects by id.
+        The chain and `seq` of an event must stay. Returns the new targets of references, and the new loose objects by
+        id.
         """
         heads: dict[str, ObjectId] = {}
         objects: dict[ObjectId, bytes] = {}
@@ -272,10 +266,7 @@ class Chains:
 
 
 def walk(chain: str, head: ObjectId, read_commit: Callable[[ObjectId], bytes]) -> Iterator[ChainLink]:
-    """Yields the events of a chain, newest first.
-
-    Raises `WrittenByNewer` if a newer snapd wrote one, and `StoreCorrupt` if one is missing or damaged.
-    """
+    """Yields the events of a chain, newest first; raises `WrittenByNewer`, or `StoreCorrupt` if one is missing."""
     commit: ObjectId | None = head
     while commit is not None:
         link, commit = decode_link(chain, commit, read_commit(commit))

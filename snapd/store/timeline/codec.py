@@ -2,10 +2,8 @@
 
 The classes of `snapd.model.timeline` define the content; the shapes here describe where a class differs from how
 `converter` writes any class. Old stores and signatures depend on each byte: if you rename a class or an attribute, or
-change a default, keep the old name or value here.
-
-Everything is ASCII. Decoding accepts only what this or an older version writes: missing and unknown fields and wrong
-types are errors.
+change a default, keep the old name or value here. Everything is ASCII. Missing and unknown fields and wrong types are
+errors.
 """
 
 from __future__ import annotations
@@ -90,7 +88,7 @@ def encode_event(event: Event, previous: int | None) -> str:
 
 
 def decode_event(payload: str, commit: ObjectId) -> tuple[Event, int | None]:
-    """Decodes the event of `encode_event` and the `seq` of the previous one; `commit` is for error messages.
+    """Decodes an event and the `seq` of the previous one; `commit` is for error messages.
 
     Raises `WrittenByNewer` if a newer snapd wrote it, and `StoreCorrupt` if it is not an event.
     """

@@ -1,11 +1,9 @@
 """Converts between JSON values and the classes of the timeline, strictly: it coerces nothing.
 
-An object of a class becomes a JSON object with a field for each attribute: `sessionId` for `session_id`. A field is
-left out if the attribute has its default, and may be missing, as in data of older versions. A `Shape` describes where a
-class differs. `bytes` are paths.
-
-`cattrs` makes a function for each class from the hooks for its attributes' types. Hooks that read raise `ValueError`
-for anything that no hook writes; hooks that write raise `InvalidParams` for a text that is not valid Unicode.
+An object becomes a JSON object with a field for each attribute: `sessionId` for `session_id`. A field is left out if
+the attribute has its default, and may be missing, as in data of older versions. A `Shape` describes where a class
+differs. `bytes` are paths. Hooks that read raise `ValueError` for anything that no hook writes; hooks that write raise
+`InvalidParams` for a text that is not valid Unicode.
 """
 
 from __future__ import annotations
@@ -38,25 +36,15 @@ _MODES = {f"{mode:o}": mode for mode in (REGULAR, EXECUTABLE, SYMLINK)}
 
 @attrs.frozen
 class Shape:
-    """How a class is written.
+    """How a class is written."""
 
-    Attributes:
-        names: field names that do not follow from the name of the attribute, by attribute.
-        always: the attributes whose fields are never left out.
-        row: the attributes that are written as a list, in place of an object; empty for an object.
-    """
-
-    names: Mapping[str, str] = {}
-    always: tuple[str, ...] = ()
-    row: tuple[str, ...] = ()
+    names: Mapping[str, str] = {}  # field names that do not follow from the attribute, by attribute
+    always: tuple[str, ...] = ()  # the attributes whose fields are never left out
+    row: tuple[str, ...] = ()  # the attributes that are written as a list; empty for an object
 
 
 def make_converter(shapes: Mapping[type, Shape], parameters: Mapping[str, str]) -> Converter:
-    """Makes a converter.
-
-    For `InvalidParams`, `parameters` maps an attribute to the parameter of the request that its text comes from, if
-    that has another name.
-    """
+    """Makes a converter; `parameters` maps attributes to differing names of request parameters, for `InvalidParams`."""
     converter = Converter(detailed_validation=False)
     # cattrs would coerce what has no hook here; it asks the factory first that is registered last
     converter.register_structure_hook_factory(lambda _: True, _refuse)
@@ -173,7 +161,6 @@ def _tuple_reader(kind: Any, converter: Converter) -> _Read:
 
 
 def _row_reader(made: Callable[..., Any], kinds: tuple[Any, ...], converter: Converter) -> _Read:
-    """Reads a list with one value of each type."""
     reads = [converter.get_structure_hook(kind) for kind in kinds]
 
     def read_row(value: Any, _: Any) -> Any:

@@ -1,12 +1,12 @@
 """The timeline's database: the state that follows from the events, in SQLite.
 
 The file uses a write-ahead log (WAL): after a kill or a power cut, it is as it was after one of its commits. Only a
-purge or an erasure changes existing events, and both remove it. So the events it lacks are those after its newest one
-in each chain, and opening costs only these.
+purge or an erasure changes existing events, and both remove it. So opening only adds the events after its newest one in
+each chain.
 
 One commit to the file holds up to 64 events, because the same few pages change with each; an event is a savepoint. What
-follows only from events in the file (summaries, lists of files) is written as soon as it is computed: otherwise each of
-many processes killed before its next commit would compute all of it again.
+follows only from events in the file (summaries, lists of files) is written as soon as it is computed, so that processes
+that are soon killed need not each compute all of it again.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ _EVENTS = 64
 
 
 class Database(TimelineQueries):
-    """An open database. Only one thread at a time may use it.
+    """An open database, in a file of `made` or, for None, in memory. Only one thread at a time may use it.
 
-    `path` is a file of `made`, or None for a database in memory; `is_read` opens one read-only that no process has
-    open. Every method raises `sqlite3.Error` if the file cannot be read or written, or is damaged.
+    `is_read` opens it only for reading, if no process has it open. Every method raises `sqlite3.Error` if the file
+    cannot be read or written, or is damaged.
     """
 
     def __init__(self, path: str | None, *, is_read: bool = False) -> None:
@@ -105,10 +105,7 @@ class Database(TimelineQueries):
 
     @classmethod
     def made(cls, path: str | None, links: Iterable[ChainLink]) -> Database:
-        """Creates a database from all events, in order, in an empty file or, for None, in memory.
-
-        Raises `ValueError` or `sqlite3.IntegrityError` if the events are inconsistent.
-        """
+        """Creates a database from all events, in order, in an empty file or, for None, in memory; raises as `add`."""
         database = cls(path)
         try:
             database.connection.execute("BEGIN IMMEDIATE")
@@ -180,10 +177,7 @@ class Database(TimelineQueries):
     # -- adding events
 
     def add(self, link: ChainLink, previous: int | None) -> None:
-        """Adds the next event; `previous` is the `seq` of the one before it.
-
-        Raises `ValueError` or `sqlite3.IntegrityError` if it cannot follow the existing ones.
-        """
+        """Adds the event after `previous`; raises `ValueError` or `sqlite3.IntegrityError` if it cannot follow."""
         event = link.event
         head = event.head
         failpoint("database.add")
@@ -323,7 +317,6 @@ class Database(TimelineQueries):
             self._write_derived()
 
     def _write_derived(self) -> None:
-        """Writes data derived from events in the file, unless a change is under way."""
         if not self._is_changing:
             self.write()
 
@@ -409,7 +402,7 @@ def _name_message(connection: sqlite3.Connection, event: Event, session_id: Sess
 
 
 def _send_message(connection: sqlite3.Connection, event: Event, what: MessageSent) -> None:
-    """Adds a message that was sent, or notes that it was sent again, in which case a new text replaces the old one.
+    """Adds a message that was sent, or replaces its text if it was sent again.
 
     Raises `sqlite3.IntegrityError` if its session is unknown.
     """
@@ -421,7 +414,7 @@ def _send_message(connection: sqlite3.Connection, event: Event, what: MessageSen
 
 
 def _residual_changes(database: Database, step_id: StepId, found: SnapshotId) -> SnapshotId:
-    """Returns where a step without a client ends: at `found`, unless its client had disconnected before."""
+    """Returns the end of a step that no client ended: `found`, or the state when its client left."""
     statement = "SELECT MIN(seq) FROM spans WHERE step_id = ? AND is_left"
     (first,) = database.connection.execute(statement, (step_id,)).fetchone()
     event = None if first is None else database.event(first)
@@ -488,7 +481,7 @@ def _do_again(connection: sqlite3.Connection, turned: Reversal) -> None:
 
 
 def _take_back(connection: sqlite3.Connection, seq: int, place: int, what: Operated, turned: Reversal) -> bool:
-    """Applies an undo, or a step that an older snapd reverted; returns whether that changes the state of the item."""
+    """Applies an undo, or a step that an older snapd undid or redid; returns whether the item's state changes."""
     if turned.left is None:
         if turned.state == "undone" and not (turned.effects or turned.made_directories or turned.removed_directories):
             # an older snapd recorded a step as undone although all of it was in conflict
@@ -535,7 +528,7 @@ def remove(path: str) -> None:
 
 
 def seal(path: str) -> None:
-    """Writes the digest of a file that was closed in order, to detect damage; raises `OSError`."""
+    """Writes the digest of a file that was closed cleanly, to detect damage; raises `OSError`."""
     digest = _digest(path)
     failpoint("database.seal")
     descriptor = os.open(path + _SEAL, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, PRIVATE_FILE)
@@ -544,7 +537,7 @@ def seal(path: str) -> None:
 
 
 def is_sealed(path: str) -> bool | None:
-    """Whether a file is as it was closed; None if it was not closed in order. Raises `OSError`."""
+    """Whether a file is as it was closed; None if it was not closed cleanly. Raises `OSError`."""
     try:
         with open(path + _SEAL, "rb") as file:
             return file.read() == _digest(path)
@@ -563,7 +556,7 @@ def _digest(path: str) -> bytes:
 
 
 def closed(path: str) -> Database | None:
-    """Opens a database for reading that was closed in order and that no process has open; None if there is none."""
+    """Opens a cleanly closed database, which no process has open, for reading; None if there is none."""
     if not is_sealed(path):
         return None
     database = Database(path, is_read=True)

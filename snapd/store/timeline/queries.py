@@ -69,12 +69,12 @@ SELECT spans.step_id, parent, is_left AND (spoken_for OR spans.step_id = ?)
 FROM spans JOIN steps ON steps.step_id = spans.step_id
 WHERE spans.seq = ? ORDER BY spans.place
 """
-"""The steps of a span, with one that counts as reported by its client: whether each was left, and was reported."""
+"""The steps of a span: whether each was left, and later ended by a client; the given step counts as ended by one."""
 SEEN = """
 SELECT payload, commit_id FROM spans JOIN events ON events.seq = spans.seq JOIN steps ON steps.step_id = spans.step_id
 WHERE spans.step_id = ? AND (? OR steps.spoken_for OR NOT spans.is_left) ORDER BY spans.seq
 """
-"""The events with a step among their spans; where the step was left, only if its client reported on it."""
+"""The events with a step among their spans; where it was left, only if a client ended it afterwards."""
 ABOUT = """
 JOIN operations USING (seq) WHERE operations.session_id = ? AND state IN ('applied', 'partly') ORDER BY events.seq
 """
@@ -237,9 +237,8 @@ class SessionQueries(Queries):
     ) -> tuple[tuple[Message, ...], int | None]:
         """Lists up to `limit` messages, and returns the `after` of the next page, None at the end.
 
-        For a session, oldest first; otherwise those of all sessions, newest first. `prefix` is the beginning of their
-        ids; a whole id matches only that message. A message that only steps name is listed at the place of its first
-        step.
+        For a session, oldest first; otherwise newest first. `prefix` is the beginning of their ids; a whole id matches
+        only that message. A message that only steps name is listed at the place of its first step.
         """
         start, most = bounds(after, limit)
         clause = "TRUE"
@@ -338,13 +337,13 @@ class EventQueries(Queries):
 
     @property
     def last(self) -> int | None:
-        """Returns the `seq` of the newest event."""
+        """The `seq` of the newest event."""
         found: int | None = self._value("SELECT MAX(seq) FROM events")
         return found
 
     @property
     def head(self) -> SnapshotId | None:
-        """Returns the snapshot of the work tree at the last event that attributes the changes before it."""
+        """The snapshot of the work tree at the last event that attributes the changes before it."""
         rows = self._rows(HEAD)
         return SnapshotId(*rows[0]) if rows else None
 
@@ -360,7 +359,7 @@ class EventQueries(Queries):
         return next(iter(self._events("WHERE seq = ?", seq)), None)
 
     def events(self, before: int | None, limit: int) -> tuple[Event, ...]:
-        """Lists up to `limit` events before a `seq` (None: all), newest first; no events that only record a snapshot."""
+        """Lists up to `limit` events before a `seq` (None: all), newest first, without mere records of snapshots."""
         return self._events(BELOW, AFTER_ALL if before is None else before, limit)
 
     def events_of(self, step_id: StepId, *, spoken_for: bool = False) -> tuple[Event, ...]:
@@ -376,8 +375,8 @@ class EventQueries(Queries):
     def spans(self, step_id: StepId, *, spoken_for: bool = False) -> tuple[Span, ...]:
         """Lists the spans that have a step among their `steps`, oldest first.
 
-        Here and in `events`, a step of `Span.left` is also among the `steps` once its client reported on it;
-        `spoken_for` answers as if that had happened.
+        Here and in `events`, a step of `Span.left` is also among the `steps` once a client has ended it; `spoken_for`
+        answers as if that had happened.
         """
         events = self.events_of(step_id, spoken_for=spoken_for)
         return tuple([event.seen for event in events if event.seen is not None])
@@ -431,7 +430,7 @@ class EventQueries(Queries):
         return [(chain, seq, (commit, tree)) for chain, seq, commit, tree in self._rows(ROOTS)]
 
     def _event(self, payload: str, commit: ObjectId, speaking: StepId | None = None) -> Event:
-        """Decodes an event; `seen.steps` includes left steps whose client reported on them, and `speaking`."""
+        """Decodes an event; `seen.steps` includes left steps that a client ended later, and `speaking`."""
         event, _ = decode_event(payload, commit)
         if event.seen is None or not event.seen.left:
             return event
@@ -470,16 +469,16 @@ class OperationQueries(StepQueries, EventQueries):
             return self.step(name) or next((operation(row) for row in self._rows(OPERATION, name)), None)
 
     def in_force(self) -> tuple[StepId | OperationId, ...]:
-        """Lists steps (open ones included) and operations not undone as a whole that may have changed something.
+        """Lists steps (open ones included) and operations that may have changed something, most recent first.
 
-        The most recent change comes first.
+        Those undone as a whole are left out.
         """
         return tuple([name for (name,) in self._rows(IN_FORCE)])
 
     def redoable(self, session_id: SessionId | None) -> tuple[UndoneShare, ...]:
-        """Lists what can be redone, last undone first; a step that was undone in pieces has several entries.
+        """Lists what can be redone, of a session or of all, last undone first.
 
-        With a session, only its steps; otherwise all steps and operations.
+        A step that was undone in pieces has several entries.
         """
         order = "ORDER BY undone.seq DESC, undone.place DESC"
         if session_id is None:
@@ -497,8 +496,8 @@ class OperationQueries(StepQueries, EventQueries):
 class FileQueries(Queries):
     """Queries for the files that each event changed.
 
-    They follow from the snapshots of the events alone, so they never change. Comparing snapshots takes time, and no
-    step should wait for it: a caller that needs the files lists them first, event by event, in order.
+    They follow from the snapshots of the events, so they never change. No step should wait for the comparison: a caller
+    that needs the files lists them first, event by event, in order.
     """
 
     def unlisted(self, most: int) -> tuple[int, ...]:
@@ -542,7 +541,7 @@ class SnapshotQueries(Queries):
 
     @property
     def base(self) -> SnapshotRecord | None:
-        """Returns the newest snapshot that a client requested or that an operation left; see `Recorded.is_base`."""
+        """The newest snapshot that a client requested or that an operation left; see `Recorded.is_base`."""
         return next(iter(self._taken("WHERE is_base ORDER BY place DESC LIMIT 1")), None)
 
     def taken(self, wanted: SnapshotRecordQuery, below: int | None, limit: int) -> tuple[SnapshotRecord, ...]:

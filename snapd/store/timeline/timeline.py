@@ -80,11 +80,7 @@ class TimelineView(TimelineQueries):
 
 
 class Timeline(TimelineView):
-    """The timeline of a repository, which the caller owns. Safe to use from several threads.
-
-    It is read at its first use; any method may raise `StoreCorrupt` or `IoError` if that fails. `epoch` grows when
-    events are removed or changed.
-    """
+    """The timeline of a repository, which the caller owns; see `TimelineView`. Safe to use from several threads."""
 
     def __init__(self, repository: ShadowRepository) -> None:
         self._repository = repository
@@ -120,13 +116,10 @@ class Timeline(TimelineView):
 
     @contextmanager
     def adding(self, events: Sequence[Event]) -> Iterator[dict[str, ObjectId]]:
-        """Adds the next events, all or none.
-
-        Yields the references that move with them. The block must flush the journal with these; if it raises, no event
-        is added.
+        """Adds the next events, all or none. The block must flush the journal with the yielded references.
 
         Raises `ValueError` if an event cannot follow the previous ones, `InvalidParams` if a text is not valid Unicode,
-        `StoreCorrupt` if an object is not stored; after these and `StorageFull` or `IoError`, no event is added.
+        and `StoreCorrupt` if an object is not stored; after any error, no event is added.
         """
         with self._lock:
             links = self._begin(events)
@@ -205,8 +198,7 @@ class Timeline(TimelineView):
     def simulation(self) -> Iterator[None]:
         """Drops the events that `simulate` adds when the block ends; other threads wait meanwhile and never see them.
 
-        Methods inside the block raise `IoError` if the database becomes unreadable; the next attempt is answered from
-        memory.
+        Methods inside the block raise `IoError` if the database becomes unreadable; try again then.
         """
         with self._lock:
             self._ask(Database.begin)
@@ -287,10 +279,7 @@ class Timeline(TimelineView):
             return self._opened_chains().rewritten(change)
 
     def reload(self) -> None:
-        """Drops the database and reads the events again at the next use, because their references were moved.
-
-        Raises `IoError` if the database could not be removed; it will not be used.
-        """
+        """Drops the database and reads the events again at the next use, because their references were moved."""
         with self._lock:
             self.epoch += 1
             self._chains = None
@@ -335,7 +324,6 @@ class Timeline(TimelineView):
         return self._chains
 
     def _from_file(self, chains: Chains) -> Database:
-        """Opens the database in its file, with all events."""
         try:
             database = self._existing(chains)
             if database is None:
@@ -419,10 +407,7 @@ def _new_database(path: str | None, chains: Chains) -> Database:
 
 
 class FetchedTimeline(TimelineView):
-    """The timeline of a fetched session, which ends with `head`. Safe to use from several threads.
-
-    It is read at its first use; any method may raise `StoreCorrupt` or `IoError` if that fails.
-    """
+    """The timeline of a fetched session, which ends with `head`; see `TimelineView`."""
 
     def __init__(self, repository: ShadowRepository, chain: str, head: ObjectId) -> None:
         self._repository = repository
