@@ -328,7 +328,7 @@ class TerminalView(App[None]):
 
     def _show_selected(self) -> None:
         """Shows the diff of the selected row, unless it is shown already."""
-        row = self.rows.selected
+        row = self.rows.row
         if row is None:
             return
         if row.kind == "older":
@@ -380,15 +380,15 @@ class TerminalView(App[None]):
 
     def action_undo(self) -> None:
         """Undoes what is selected, after confirmation."""
-        self.operate(lambda: operations.undo(self.rows.selected))
+        self.operate(lambda: operations.undo(self.rows.row))
 
     def action_redo(self) -> None:
         """Redoes what was undone last, after confirmation."""
-        self.operate(lambda: operations.redo(self.rows.selected))
+        self.operate(lambda: operations.redo(self.rows.row))
 
     def action_revert_file(self) -> None:
         """Undoes a step's changes in a file, after confirmation."""
-        self.operate(lambda: operations.revert_file(self.rows.selected, self.diff.file))
+        self.operate(lambda: operations.revert_file(self.rows.row, self.diff.file))
 
     def action_choose_hunk(self) -> None:
         """Chooses the hunk at the cursor."""
@@ -400,7 +400,7 @@ class TerminalView(App[None]):
         diff = self.diff
         hunks = sorted(diff.chosen) or ([] if diff.hunk is None else [diff.hunk])
         file = diff.chosen_file if diff.chosen else diff.file
-        self.operate(lambda: operations.revert_hunks(self.rows.selected, file, hunks))
+        self.operate(lambda: operations.revert_hunks(self.rows.row, file, hunks))
 
     def operate(self, choose: Callable[[], Operation]) -> None:
         """Carries out an operation after confirmation of its plan; shows the `SnapdError` that `choose` may raise."""
