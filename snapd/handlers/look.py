@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 
 _SNAPSHOTS = 100
-"""The default page size."""
 _PREFIX = re.compile(r"[0-9a-f]{6,40}")
 
 

@@ -113,7 +113,6 @@ def blame(context: Context, params: wire.BlameParams) -> wire.BlameResult:
 
 
 def _given(params: wire.BlameParams) -> DatedText | None:
-    """The text in a request, if any."""
     if params.content is None:
         for field in ("encoding", "at"):
             if getattr(params, field) is not None:
@@ -183,7 +182,6 @@ def _of_session(context: Context, session_id: str | None) -> Callable[[StepId], 
 
 
 def _of_step(context: Context, step_id: StepId) -> Callable[[StepId], bool]:
-    """A predicate for a step and its parts."""
     context.workspace.sessions.known_step(step_id)
     wholes = context.workspace.step_changes.with_wholes
     return lambda other: any(step.step_id == step_id for step in wholes(other))

@@ -95,7 +95,6 @@ def restore_file(call: Call, params: RestoreFileParams) -> Outcome:
 
 
 def _check_one(params: object, first: str, second: str) -> None:
-    """Raises `InvalidParams` if both arguments are given."""
     if getattr(params, first) is not None and getattr(params, second) is not None:
         raise InvalidParams(f"{second}: cannot be used with {first}", hint="give one of them", field=second)
 
@@ -110,9 +109,9 @@ class Action:
 
 
 def carry_out(call: Call, action: Action, token: str | None) -> Outcome:
-    """Carries out the action if its plan was agreed on; otherwise answers with the plan, or asks the user.
+    """Carries out an action whose plan was agreed on; else answers with the plan, or asks the user.
 
-    `token` is that of the plan, if the model has seen it. Raises `SnapdError` if there is nothing to do, or it fails.
+    `token` is that of the plan, if the model has seen it.
     """
     # if the user can be asked, a token does not replace them: the model may have got it elsewhere
     if token is not None and not call.terms.shows_forms:
@@ -195,7 +194,6 @@ def _arguments(action: Action) -> str:
 
 
 def _answer(action: Action, status: Status, outcome: DaemonOutcome, **how: Any) -> Answer:
-    """Builds the answer; `how` are further arguments of `_changed`."""
     changed = _changed(action, status, outcome, **how)
     return Answer(changed, told(changed), is_error=status in ("blocked", "refused"))
 

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from .params import BlameParams, DiffParams, HistoryParams, ShowParams
 
 _MOST = 100
-"""The most entries in one answer."""
 _ON_A_PAGE = 1000
 _TRIES = 3
 """How often to read lines and their authors while the file keeps changing."""
@@ -88,7 +87,6 @@ def diff(call: Call, params: DiffParams) -> Answer:
 
 
 def _since(call: Call, params: DiffParams) -> str:
-    """The snapshot to compare with."""
     given = [name for name in ("step", "session", "snapshot") if getattr(params, name) is not None]
     if len(given) > 1:
         raise InvalidParams(f"{given[1]}: cannot be used with {given[0]}", hint="give one of them", field=given[1])
@@ -161,10 +159,7 @@ def _mine(call: Call, session_id: str | None) -> Any:
 
 
 def blame(call: Call, params: BlameParams) -> Answer:
-    """Reports who wrote the lines of a file.
-
-    Raises `InvalidParams` if the file lacks the lines, and `FileChanged` if it keeps changing.
-    """
+    """Reports who wrote the lines of a file. Raises `FileChanged` if it keeps changing."""
     if params.first is not None and params.last is not None and params.last < params.first:
         raise InvalidParams("last: is before first", hint="`first` and `last` are numbers of lines", field="last")
     tree = None if params.snapshot is None else find_snapshot(call, params.snapshot)

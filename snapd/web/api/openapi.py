@@ -51,8 +51,6 @@ def document(routes: Iterable[Route], cookie: str) -> dict[str, Any]:
 
 
 class _Schemas:
-    """Adds the schema of each class to `schemas` (by class name) once."""
-
     def __init__(self, schemas: dict[str, Any]) -> None:
         self._schemas = schemas
 
