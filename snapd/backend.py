@@ -1,8 +1,4 @@
-"""Requests about one folder, answered by this process or by the daemon that owns the store.
-
-Both backends take the wire's objects or their JSON values and raise the errors of `snapd.model.errors`, so the library
-and the command line need not know which of them answers.
-"""
+"""Requests about one folder, answered by this process or by the daemon, with the same values and errors."""
 
 from __future__ import annotations
 
@@ -114,10 +110,9 @@ class Backend(Protocol):
 
     @typed
     def request(self, method: str, params: Mapping[str, Any] | None = None, report: Report | None = None) -> Any:
-        """Answers a request; params and result are JSON values, and None in `params` means absent.
+        """Answers a request in JSON values; None in `params` means absent. Raises `SnapdError`.
 
-        `report` is called with a message and a percentage (None if unknown) while a long request runs. Raises
-        `SnapdError`.
+        `report` is called with a message and a percentage (None if unknown) while a long request runs.
         """
 
     def call(self, method: str, params: RequestParams) -> Any:
@@ -132,10 +127,7 @@ class Backend(Protocol):
 
 
 class LocalBackend:
-    """Answers requests in this process; `options` are the caller's, as a client.
-
-    Raises `StoreLocked` if another process owns the store, and `SnapdError` if the folder cannot be opened.
-    """
+    """Answers in this process. Raises `StoreLocked` if another process owns the store, or another `SnapdError`."""
 
     def __init__(self, workspaces: Workspaces, folder: str, options: Options) -> None:
         self._workspaces = workspaces
@@ -159,7 +151,6 @@ class LocalBackend:
         return self._handle(method, unstructure(params), None)
 
     def _handle(self, method: str, params: dict[str, Any], report: Report | None) -> Any:
-        """The result object for JSON params."""
         from snapd.handlers import HANDLERS, Context
         from snapd.handlers.binding import structured
         from snapd.model.call import Call
@@ -199,11 +190,7 @@ _shared_lock = threading.Lock()
 def open_local(
     locations: Locations, xdg_config_home: str | None, folder: str, environment: Layer, own: Layer | None = None
 ) -> LocalBackend:
-    """Opens a folder in this process; all callers share one owner of the store.
-
-    `xdg_config_home` locates the user's git configuration. `environment` has the settings of environment variables,
-    which the caller's `own` override. Raises `InvalidParams` if the user's settings are invalid, and as `LocalBackend`.
-    """
+    """Opens a folder in this process, with one store owner for all callers; `own` overrides the `environment`."""
     from snapd.settings.in_force import Base, Options, SettingsFile
     from snapd.workspaces import Workspaces, current_umask
 
@@ -230,17 +217,10 @@ def connect(
     locations: Locations | None = None,
     on_wait: Callable[[], object] | None = None,
 ) -> Client:
-    """Connects to the daemon on a socket, without initializing.
+    """Connects to the daemon on a socket, without initializing; None as `timeout` means no limit.
 
-    Args:
-        socket: its path.
-        timeout: seconds per answer; None for no limit.
-        locations: if given, the daemon is started if none runs, also after a lost connection, which is then
-            reopened.
-        on_wait: called if the daemon takes long to start.
-
-    Raises:
-        IoError: no daemon listens, or it cannot be started.
+    With `locations`, the daemon is started if none runs, also after a lost connection, which is then reopened;
+    `on_wait` is called if the start takes long. Raises `IoError`.
     """
     from snapd_client import Client
     from snapd_client.transport import Transport, connect_unix
@@ -267,10 +247,7 @@ def connect(
 
 
 class RemoteBackend:
-    """Answers requests through a daemon.
-
-    Takes over `client`, which must not be initialized yet; `options` are its `initializationOptions`.
-    """
+    """Answers through a daemon, by a `client` that it initializes with `options` and closes."""
 
     def __init__(self, client: Client, folder: str, options: dict[str, Any]) -> None:
         self._client = client
@@ -324,10 +301,9 @@ class RemoteBackend:
 
 
 def _uninterrupted(work: Callable[[], Any], cancel: Callable[[], None]) -> Any:
-    """Runs work that Ctrl-C must not interrupt midway.
+    """Runs work in a thread, as Ctrl-C could interrupt the main thread anywhere.
 
-    Python raises KeyboardInterrupt in the main thread, between any two instructions. So another thread runs the work;
-    Ctrl-C calls `cancel`, and KeyboardInterrupt is raised once the work has ended.
+    On Ctrl-C it calls `cancel`, and raises KeyboardInterrupt once the work has ended.
     """
     if threading.current_thread() is not threading.main_thread():
         return work()
@@ -361,7 +337,6 @@ def _uninterrupted(work: Callable[[], Any], cancel: Callable[[], None]) -> Any:
 
 @contextmanager
 def _client_errors() -> Iterator[None]:
-    """Converts the client's errors to those of the core."""
     import snapd_client
 
     try:
@@ -374,6 +349,6 @@ def _client_errors() -> Iterator[None]:
     except snapd_client.ClientError as error:
         raise IoError(
             f"the daemon did not answer: {error}",
-            hint="it may have done what it was asked: look with 'snapd log', then try again",
+            hint="the request may have been carried out: check with 'snapd log', then try again",
             errno="EPIPE",
         ) from error

@@ -58,16 +58,7 @@ _STREAM_LIMIT = MAX_HEADER_BYTES * 4
 
 @attrs.frozen
 class Options:
-    """The options of a daemon.
-
-    Attributes:
-        locations: the user's directories.
-        base: settings from file and environment.
-        xdg_config_home: `$XDG_CONFIG_HOME`, for the user's git configuration.
-        umask: the user's, for restored files.
-        idle_seconds: ends the daemon after this time without clients; None for never.
-        max_message_bytes: longer frames are refused.
-    """
+    """The options of a daemon; None as `idle_seconds` never ends it."""
 
     locations: Locations
     base: Base
@@ -130,10 +121,7 @@ class Daemon:
         return 0 if by_signal else connection.exit_code
 
     async def serve_socket(self) -> None:
-        """Serves the Unix socket until it is stopped, or idle for `idle_seconds`.
-
-        Raises `AlreadyRunning` if another daemon serves it, and `IoError` if the socket cannot be created.
-        """
+        """Serves the Unix socket until stopped or idle. Raises `AlreadyRunning`, or `IoError` if that fails."""
         path = self._socket_path
         assert path is not None
         check_socket_path(path)
@@ -165,10 +153,9 @@ class Daemon:
             lock.release()
 
     async def serve_tcp(self, host: str, port: int, token: str, announce: Callable[[str, int], None]) -> None:
-        """Serves TCP; each client must send the token in `initializationOptions.token`.
+        """Serves TCP to clients that send the token; port 0 means any free one.
 
-        Port 0 means any free one. `announce` is called with address and port once the daemon listens. Raises `IoError`
-        if it cannot listen on the address.
+        `announce` is called with address and port once the daemon listens. Raises `IoError` if it cannot.
         """
         with os_errors(f"{host}:{port}"):
             server = await asyncio.start_server(
@@ -343,10 +330,7 @@ class Log(logging.StreamHandler[TextIO]):
 
 
 def configure_logging(own: str) -> None:
-    """Logs to standard error, and never what clients send.
-
-    `own` is the file that standard error leads to unless the caller redirected it.
-    """
+    """Logs to standard error (by default the file `own`), and never what clients send."""
     form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
     logging.basicConfig(handlers=[Log(own)], level=logging.INFO, format=form)
     # pygls logs whole messages at this level

@@ -16,7 +16,6 @@ RECORDED = "SNAPD_RECORDED"
 NO_SETTINGS = frozenset(
     {"SNAPD_HOOK_SECONDS", "SNAPD_LOG", "SNAPD_PAGER", RECORDED, "SNAPD_RUNTIME_DIR", "SNAPD_TOKEN"}
 )
-"""The variables that are not settings."""
 
 
 def user_directories(environment: Mapping[str, str], home: str) -> tuple[str, str, str]:
@@ -47,7 +46,6 @@ def socket_path(runtime: str) -> str:
 
 
 def _of_platform(environment: Mapping[str, str], home: str) -> tuple[str, str, str]:
-    """This platform's default directories."""
     if sys.platform in ("darwin", "win32"):
         import platformdirs
 

@@ -53,10 +53,7 @@ _CALENDAR = Calendar()
 
 @attrs.define(eq=False)
 class Housekeeping:
-    """The maintenance task of a daemon. Use it on the daemon's loop.
-
-    `workspaces` returns the open ones; it may block, so it runs in the executor. `now` is in seconds since 1970.
-    """
+    """The maintenance task of a daemon, on its loop; `workspaces` may block, so it runs in the executor."""
 
     _workspaces: Callable[[], Iterable[Workspace]]
     _executor: Executor

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _START_SECONDS = 30.0
 _LONG_SECONDS = 0.7
-"""When a start counts as long."""
 _POLL_SECONDS = 0.02
 _KEPT = frozenset({"SNAPD_DATA_DIR", "SNAPD_RUNTIME_DIR"})
 """Variables of snapd that name directories and are not settings."""
@@ -40,10 +39,7 @@ def is_of_user(connection: socket.socket) -> bool:
 
 
 def connect(path: str) -> socket.socket | None:
-    """Connects to the daemon on a socket; None if no daemon listens.
-
-    Raises `OSError` if it cannot be reached or belongs to another user.
-    """
+    """Connects to the daemon; None if none listens. Raises `OSError`, also if it belongs to another user."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.connect(path)
@@ -59,11 +55,7 @@ def connect(path: str) -> socket.socket | None:
 
 
 def ensure_daemon(locations: Locations, path: str, on_wait: Callable[[], object] = lambda: None) -> socket.socket:
-    """Connects to the daemon on a socket, and starts it if it does not run.
-
-    `on_wait` is called once if that takes long. Raises `IoError` with the daemon's last message if it cannot be
-    started.
-    """
+    """Connects to the daemon, and starts it if needed; `on_wait` is called if that takes long. Raises `IoError`."""
     check_socket_path(path)
     if path == locations.socket:
         # any user with write access there could impersonate the daemon

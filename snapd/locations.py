@@ -23,10 +23,7 @@ NEW_SOCKET = ".new"
 
 
 class Locations:
-    """The directories of one user.
-
-    `data` is the user data directory; `runtime` has the socket and the daemon's lock.
-    """
+    """The directories of one user; `runtime` has the socket and the daemon's lock."""
 
     def __init__(self, config_file: str, data: str, runtime: str, home: str) -> None:
         self.config_file = config_file
@@ -54,10 +51,7 @@ class Locations:
 
 
 def check_private(path: str, called: str, variable: str) -> None:
-    """Raises `IoError` if a directory is a symlink, belongs to another user, or others may write to it.
-
-    `called` names it in the error; `variable` is the environment variable that sets another directory.
-    """
+    """Raises `IoError` if a directory is a symlink, another user's or writable for others; `variable` sets another."""
     with os_errors(path):
         status = os.lstat(path)
     if stat.S_ISLNK(status.st_mode):

@@ -28,9 +28,8 @@ def canonical_root(folder: bytes) -> bytes:
 def check_root(root: bytes, home: bytes, data: bytes, data_inside: bool, allowed: Iterable[bytes]) -> None:
     """Raises `WorkspaceRefused` if a folder may not be a workspace.
 
-    That is the file system's root, the home directory, a folder in a `.git`, in or around the stores, or of another
-    user. `root` is canonical; `data` has the stores, and `data_inside` means that the user put it inside the workspace.
-    `allowed` are absolute folders that, with all below, may belong to another user.
+    That is `/`, the home directory, a folder in a `.git`, in or around the stores (`data`) unless the user put them
+    inside it (`data_inside`), or another user's, unless it is in one of the `allowed` absolute folders.
     """
     if os.path.dirname(root) == root:
         raise _refused(root, "it is the root of the file system")

@@ -62,10 +62,9 @@ class _Location:
 
 @attrs.define
 class _Open:
-    """A store that this process owns, is opening or is closing.
+    """A store that this process owns, is opening or is closing, with the number of its `users`.
 
-    `workspace` is None while it opens, and `users` counts its acquisitions. `changing` is done when an opening or
-    closing is, fails if the opening fails, and is None while it is open.
+    `changing` is None while it is open; else it is done when the opening or closing is, and fails if the opening fails.
     """
 
     workspace: SharedWorkspace | None
@@ -84,16 +83,9 @@ class _Closing:
 class Workspaces:
     """The open workspaces of this process, each open once for all clients. Thread-safe.
 
-    Args:
-        locations: the user's directories.
-        xdg_config_home: `$XDG_CONFIG_HOME`, for the user's git configuration.
-        umask: the user's, for restored files.
-        socket: where other processes can reach this one; None if they cannot.
-        texts: compares texts; None to compare them in the calling thread.
-        host: this machine's name for others; None for the system's.
-
-    Attributes:
-        editors: the documents that editors report to have open.
+    `umask` is for restored files; `socket` is None if other processes cannot reach this one; without `texts`, the
+    calling thread compares texts; `host` is this machine's name for others; `editors` are the documents open in
+    editors.
     """
 
     def __init__(
@@ -121,11 +113,7 @@ class Workspaces:
         self._listeners.append(listener)
 
     def acquire(self, folder: bytes, options: Options) -> SharedWorkspace:
-        """The workspace of an absolute folder, opened if necessary; `release` it when done.
-
-        The client's options and later changes to them apply until then. Raises `WorkspaceRefused`, `StoreLocked`,
-        `StoreCorrupt`, `IoError` or `StorageFull`.
-        """
+        """The workspace of a folder, opened if necessary; `options` apply until `release`. Raises `SnapdError`."""
         while True:
             found = self.try_acquire(folder, options)
             if not isinstance(found, Future):
@@ -135,10 +123,9 @@ class Workspaces:
     def try_acquire(
         self, folder: bytes, options: Options, *, only_open: bool = False
     ) -> SharedWorkspace | Future[None]:
-        """Like `acquire`, but does not wait while another thread opens or closes the same store.
+        """Like `acquire`, but returns a future while another thread opens or closes the same store.
 
-        Returns a future then, which is done when that thread is (and fails if it fails): try again. Raises
-        `WorkspaceNotOpen` with `only_open` if the folder is not open, and as `acquire`.
+        When it is done, try again; it fails if the opening fails. With `only_open`, raises `WorkspaceNotOpen`.
         """
         settings = options.settings
         location = self._locate(folder, settings)
@@ -380,7 +367,6 @@ class Workspaces:
 
 
 def _last_coverage(store: Store) -> Coverage:
-    """The coverage of the last snapshot; empty if the store is damaged."""
     with suppress(StoreCorrupt):
         for last in store.timeline.taken(SnapshotRecordQuery(), None, 1):
             return store.load(last.snapshot).coverage

@@ -40,7 +40,6 @@ _LISTS = "`/steps` lists what it changed"
 _LISTED = 5
 """The most prompts that `/steps` lists and that a question shows."""
 _MOST_STEPS = 1000
-"""The most steps that are undone at once."""
 
 
 @attrs.frozen
@@ -53,11 +52,7 @@ class Command:
 
 @attrs.frozen
 class Question:
-    """A plan that the user must confirm before files change.
-
-    `params` are those of the request without `dryRun` and `expect`; `name` describes what is undone or redone;
-    `was_other` means that the user was shown another plan before.
-    """
+    """A plan to confirm; `params` without `dryRun` and `expect`, `was_other` if another plan was shown before."""
 
     method: Method
     params: SessionUndoParams
@@ -84,10 +79,7 @@ def command_in(prompt: str) -> Command | None:
 
 
 def answer(found: Backend, turns: Turns, command: Command, *, is_busy: bool) -> str | Question:
-    """Runs a command and returns its answer as Markdown, or a question that the user must confirm first.
-
-    `is_busy` means that the agent was working when the command was typed. Raises `SnapdError` if the command fails.
-    """
+    """Runs a command and returns Markdown, or a question to confirm; `is_busy` means that the agent was working."""
     if command.name == "steps":
         return _steps(found, turns, command)
     if is_busy:
@@ -99,10 +91,7 @@ def answer(found: Backend, turns: Turns, command: Command, *, is_busy: bool) -> 
 
 
 def carry_out(found: Backend, turns: Turns, question: Question) -> str | Question:
-    """Carries out the plan and returns the answer as Markdown, or the new question if the plan has changed.
-
-    Raises `SnapdError` if it fails, or was only partly done.
-    """
+    """Carries out the plan and returns Markdown, or a new question if it changed. Raises `SnapdError`."""
     params: SessionUndoParams = {**question.params, "expect": question.plan["plan"]}
     try:
         result = found.request(question.method, params)
@@ -145,7 +134,6 @@ def _by_turn(plan: StepsOutcome) -> list[list[Step]]:
 
 
 def _of_turns(found: Backend, turns: Turns, method: Method, count: int) -> str | Question:
-    """Undoes or redoes the last `count` turns."""
     looked_at = 1 if (method, count) == ("session/undo", 1) else _MOST_STEPS
     params: SessionUndoParams = {"sessionId": turns.name, "count": looked_at, "dryRun": True}
     try:
@@ -178,7 +166,6 @@ def _steps(found: Backend, turns: Turns, command: Command) -> str:
 
 
 def _latest(found: Backend, turns: Turns) -> Iterator[Step]:
-    """The steps of the session, latest first."""
     first = found.request("step/find", {"sessionId": turns.name, "limit": _LOOKED_AT})["steps"]
     yield from first
     if len(first) == _LOOKED_AT:

@@ -1,7 +1,4 @@
-"""Interprets the messages between editor and agent: gets each line and decides what to do with it.
-
-It uses no pipes and no threads of its own.
-"""
+"""Interprets the lines between editor and agent and decides what to do with each, without pipes or threads."""
 
 from __future__ import annotations
 
@@ -37,10 +34,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Verdict:
-    """What to do with a line.
-
-    `line` is passed on (None: nothing). Before that, `hold` waits for what must come first; afterwards, `then` runs.
-    """
+    """What to do with a line: wait for `hold`, pass on `line` (None: nothing), then call `then`."""
 
     line: bytes | None
     hold: Then = None
@@ -204,7 +198,6 @@ class Conversation:
     # -- the agent's notifications
 
     def _updated(self, turns: Turns, message: Message, line: bytes) -> bytes:
-        """Handles an update and returns the line to pass on."""
         update = part(message, "params", "update")
         kind = text(update, "sessionUpdate") or ""
         if kind == "available_commands_update" and turns.recording.refusal is None:
@@ -284,7 +277,6 @@ class Conversation:
         self._send_to_editor(lambda: lines)
 
     def _decided(self, turns: Turns, prompt: Message, name: str, question: Question, told: Message) -> None:
-        """Carries out the plan if the editor's answer agrees to it."""
         outcome = part(told, "result", "outcome")
         agreed = text(outcome, "outcome") == "selected" and text(outcome, "optionId") == messages.ALLOW
         if messages.ends_with_answer(self._version):

@@ -43,11 +43,7 @@ def refusal(error: Exception) -> str:
 
 
 def done(result: StepsOutcome, name: str, folder: str, *, redone: bool = False) -> str:
-    """Describes what an undo or redo did.
-
-    `result` has `details`, and ids as they are shown. `name` describes what was undone. `folder` is used in the
-    commands that resolve a conflict.
-    """
+    """Describes what an undo or redo did; `result` has `details`, and ids as they are shown."""
     rows = result["files"]
     left = [row for row in rows if row["outcome"] in _LEFT or row.get("reason") in ELSEWHERE_REASONS]
     changed = [row for row in rows if row["outcome"] not in (*_LEFT, "unchanged")]
@@ -60,7 +56,7 @@ def done(result: StepsOutcome, name: str, folder: str, *, redone: bool = False) 
         head = f"Nothing was changed: {name} {'was not done again' if redone else 'was not taken back'}."
     paragraphs = [head, file_lines(result, redone=redone), *_advice(result, left, folder, redone=redone)]
     if changed and not redone:
-        paragraphs.append("`/redo` does it again.")
+        paragraphs.append("`/redo` redoes it.")
     return "\n\n".join(filter(None, paragraphs))
 
 
@@ -76,10 +72,7 @@ def file_lines(result: StepsOutcome, *, redone: bool) -> str:
 
 
 def turn_lines(steps: list[Step], prompt: str | None) -> list[str]:
-    """Lists a turn: a line for the prompt, and one for each call that changed something.
-
-    `steps` come oldest first, with ids as they are shown.
-    """
+    """Lists a turn: a line for the prompt, and one for each call that changed something. `steps` come oldest first."""
     first = steps[0]
     name = f"**{prompt}**" if prompt else "**a prompt**" if first.get("messageId") else "**on its own**"
     head = f"- {_clock(first['startedAt'])} {name}"
@@ -135,7 +128,6 @@ def _who(changed_by: ChangedBy) -> str:
 
 
 def _advice(result: StepsOutcome, left: list[FileOutcome], folder: str, *, redone: bool) -> Iterable[str]:
-    """What to do about files in conflict."""
     if not any(row["outcome"] == "conflict" for row in left):
         return
     here = shlex.join(["snapd", "redo" if redone else "undo", "-C", folder])

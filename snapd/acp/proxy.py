@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from snapd.environment import RECORDED
 
 from .conversation import Conversation, Verdict
-from .lines import Piece, Writer, pieces
+from .messages import Piece, Writer, pieces
 from .recording import Daemon
 
 if TYPE_CHECKING:
@@ -34,10 +34,9 @@ _BY_SIGNAL = 128
 
 
 def run(words: Sequence[str], daemon: Daemon, editor: tuple[int, int] = (0, 1)) -> int:
-    """Runs an agent for an editor; only in the main thread, as it passes signals on to the agent.
+    """Runs an agent for an editor, whose descriptors to read and write are given; for the main thread, due to signals.
 
-    `words` is the agent's command; `editor` has the descriptors to read from and write to. Returns the agent's exit
-    code, or 128 plus the number of the signal that ended it.
+    Returns the agent's exit code, or 128 plus the number of the signal that ended it.
     """
     program = shutil.which(words[0])
     if program is None:
@@ -46,15 +45,13 @@ def run(words: Sequence[str], daemon: Daemon, editor: tuple[int, int] = (0, 1)) 
     try:
         agent = Agent(program, words)
     except OSError as error:
-        hint = "check that the file may be executed, and what runs it"
+        hint = "check that the file is executable and that its interpreter exists"
         print(f"snapd: {words[0]}: {error.strerror}\nhint: {hint}", file=sys.stderr)
         return _NOT_EXECUTABLE
     return _Proxy(agent, daemon, os.path.basename(words[0]), editor).run()
 
 
 class _Proxy:
-    """The two streams between editor and agent."""
-
     def __init__(self, agent: Agent, daemon: Daemon, name: str, editor: tuple[int, int]) -> None:
         self._agent = agent
         self._daemon = daemon
@@ -167,7 +164,6 @@ class _Proxy:
             logger.info("the editor is gone: %s", error)
 
     def _leave(self) -> None:
-        """Closes the agent's input, once."""
         if not self._editor_is_gone:
             self._editor_is_gone = True
             self._happened.put(0)
@@ -175,11 +171,7 @@ class _Proxy:
 
 
 class Agent:
-    """A running command with pipes for its input and output, in a process group of its own.
-
-    Signals go to the whole group, as a launcher may start the real program and exit. It shares our standard error.
-    Raises `OSError` if it cannot be started.
-    """
+    """A running command with pipes, in a process group: signals reach children too, as a launcher may exit early."""
 
     def __init__(self, program: str, words: Sequence[str]) -> None:
         # a new session has a new process group

@@ -35,11 +35,7 @@ _LOST = "EPIPE"
 
 
 class Step:
-    """A step, which the daemon may not have begun yet.
-
-    `params` are further params of the report of its beginning. `step_id` is None until it has begun. `settled` is set
-    once its first snapshot exists or has failed.
-    """
+    """A step; `step_id` is None until it has begun, `settled` is set once its first snapshot exists or has failed."""
 
     def __init__(self, session: str, params: dict[str, str], parent: Step | None = None) -> None:
         self.session = session
@@ -59,15 +55,7 @@ class Step:
 
 @attrs.frozen
 class _Order:
-    """A unit of work with the daemon.
-
-    Attributes:
-        what: for the log.
-        work: does it.
-        failed: called last, with the error.
-        opens: whether to look again for a daemon that was not there before.
-        again: whether it may run twice if the connection was lost during it.
-    """
+    """Work with the daemon; `opens` retries a missing daemon, `again` permits a repeat after a lost connection."""
 
     what: str
     work: Work
@@ -77,10 +65,7 @@ class _Order:
 
 
 class Recording:
-    """Records the steps of one folder, an absolute path, in the order of the calls.
-
-    Every method except `hold` and `close` returns at once; errors are logged, and the conversation goes on.
-    """
+    """Records the steps of one folder in the order of the calls, and logs errors; only `hold` and `close` block."""
 
     def __init__(self, folder: str, connect: Callable[[str], Backend]) -> None:
         self.folder = folder
@@ -129,11 +114,7 @@ class Recording:
     def end(
         self, step: Step, files: Sequence[str] | None = None, title: str | None = None, directory: str | None = None
     ) -> None:
-        """Ends the step of a call.
-
-        `files` are those that it wrote, relative to `directory`; None if the agent does not report them. `title`
-        replaces the title of the beginning, if given.
-        """
+        """Ends the step of a call; `files`, if reported, are relative to `directory`."""
         told = {"files": files, "description": title, "directory": None if files is None else directory}
         self._end(step, "callEnd", {**told, "callId": step.params["callId"]})
 
@@ -267,5 +248,5 @@ class Daemon:
             return found
         found.close()
         raise WorkspaceRefused(
-            f"snapshots are off in {folder}", hint="turn them on with the setting 'enabled'", path=folder
+            f"snapshots are off in {folder}", hint="turn them on with the setting 'snapshot'", path=folder
         )

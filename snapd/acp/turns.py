@@ -20,18 +20,12 @@ _NAMING = frozenset({"edit"})
 """The kinds that report the files that they write; the files that a command touches are not such a report."""
 _OVER = frozenset({"completed", "failed", "cancelled"})
 _RUNNING = "execute"
-"""The kind that runs a command."""
 _LONGEST = 200
-"""The most characters of a description."""
 
 
 @attrs.define(eq=False)
 class Turn:
-    """A prompt and the agent's work on it.
-
-    `message_id` is the prompt's id, and `step` the step of the whole turn. `accepted` is used if the answer to a prompt
-    does not end the turn: the agent has started to work on it.
-    """
+    """A prompt and the work on it; `accepted` means that the agent has begun, if its answer does not end the turn."""
 
     message_id: str
     text: str
@@ -41,15 +35,7 @@ class Turn:
 
 @attrs.define(eq=False)
 class Call:
-    """One call of a tool.
-
-    Attributes:
-        kind: of the tool.
-        files: the files that it reports to touch.
-        step: None for a call that cannot write and has no parts.
-        parent: the call that it is a part of.
-        turn: the turn in which it began.
-    """
+    """One call of a tool; `step` is None if it cannot write and has no parts, `turn` is that in which it began."""
 
     kind: str | None = None
     title: str | None = None
@@ -95,10 +81,7 @@ class Turns:
     # -- turns
 
     def prompt(self, text: str, message_id: str | None) -> Turn:
-        """Starts the turn of a prompt; its step begins at once, or as soon as the previous turns end.
-
-        `message_id` is the editor's id of the prompt; None generates one.
-        """
+        """Starts a turn when the previous ones end; without the editor's `message_id`, it generates one."""
         name = message_id or secrets.token_hex(8)
         turn = Turn(name, text, Step(self.name, {"messageId": name}))
         if self.current is None:
@@ -160,10 +143,7 @@ class Turns:
     # -- calls
 
     def tell(self, news: ToolNews, *, creates: bool) -> Step | None:
-        """Begins or ends the step of a call as the agent reports it; returns the step, if any.
-
-        `creates` means that the report may be the first about the call.
-        """
+        """Begins or ends a call's step and returns it, if any; `creates` means that this may be its first report."""
         call = self._calls.get(news.call_id)
         if call is None:
             if not (creates or news.kind):

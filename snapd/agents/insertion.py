@@ -21,10 +21,7 @@ _SPACE = " \t\r\n"
 
 @dataclass(frozen=True)
 class Insertion:
-    """A piece of text to insert; places are offsets in characters in the original text.
-
-    `comma` is where the piece needs a comma before it, at `at` or earlier; None if it needs none.
-    """
+    """A piece to insert at an offset of the original text, with a comma at `comma`, at `at` or earlier, unless None."""
 
     at: int
     text: str
@@ -32,18 +29,10 @@ class Insertion:
 
 
 def insertions(text: str, entries: dict[str, list[Any]], beside: dict[str, Any]) -> list[Insertion]:
-    """Computes what to insert into settings to add hooks.
+    """The insertions, in order, that add hooks to settings.
 
-    Args:
-        text: an object, perhaps with comments, or nothing.
-        entries: items to append to the list of each event in `hooks`.
-        beside: members that the settings need beside `hooks`, unless they have them.
-
-    Returns:
-        The insertions, ordered by place; those at one place in order.
-
-    Raises:
-        BrokenText: the text is not JSON, or `hooks` has the wrong form.
+    `entries` are appended to the list of each event in `hooks`; members of `beside` are added unless present. Raises
+    `BrokenText` if the settings are not JSON or `hooks` has the wrong form.
     """
     root = parse(text)
     if root is None:
@@ -73,10 +62,7 @@ def insertions(text: str, entries: dict[str, list[Any]], beside: dict[str, Any])
 
 
 def inserted(text: str, pieces: list[Insertion]) -> tuple[str, list[Insertion]]:
-    """Inserts pieces, which are ordered by place.
-
-    Returns the new text, and the insertions with their places in it.
-    """
+    """Inserts pieces ordered by place; returns the text, and the insertions with their places in it."""
     cuts: list[tuple[int, str, int, bool]] = []
     for number, piece in enumerate(pieces):
         if piece.comma is not None:
@@ -98,8 +84,6 @@ def inserted(text: str, pieces: list[Insertion]) -> tuple[str, list[Insertion]]:
 
 
 class _Layout:
-    """The indentation of a text, used for what is inserted."""
-
     def __init__(self, text: str, root: Object) -> None:
         self._text = text
         self._newline = "\r\n" if "\r\n" in text else "\n"
@@ -143,7 +127,6 @@ class _Layout:
         return [Insertion(at, body, comma)]
 
     def _indent(self, at: int) -> str:
-        """The indentation of the line at an offset."""
         start = self._text.rfind("\n", 0, at) + 1
         found = _INDENT.match(self._text, start)
         return found.group() if found is not None else ""
@@ -163,10 +146,7 @@ def without_insertions(text: str, pieces: Sequence[Insertion]) -> str:
 
 
 def without_pieces(text: str, pieces: Sequence[Insertion]) -> str | None:
-    """Removes insertions from JSON text whose other parts were edited since.
-
-    Returns None if a piece is not found as it was inserted, in its order.
-    """
+    """Removes insertions from text that was edited since; None if one is not found unchanged and in order."""
     root = parse(text)
     cuts: list[tuple[int, int]] = []
     end = 0
@@ -193,10 +173,7 @@ def without_pieces(text: str, pieces: Sequence[Insertion]) -> str | None:
 
 
 def without_entries(text: str, is_own_hook: Callable[[object], bool]) -> str:
-    """Removes entries from the `hooks` of JSON text, and lists that are empty then.
-
-    `is_own_hook` is called with each entry of an event and each entry of its inner `hooks`.
-    """
+    """Removes hooks, at both levels of `hooks`, and lists that are empty then."""
     root = parse(text)
     hooks = root.get("hooks") if isinstance(root, Object) else None
     if not isinstance(root, Object) or not isinstance(hooks, Object):

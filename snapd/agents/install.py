@@ -27,11 +27,7 @@ Did = Literal["created", "changed", "removed", "nothing", "failed"]
 
 @dataclass(frozen=True)
 class FileResult:
-    """What was done with one file, or what a dry run would do.
-
-    `did` is `created` or `removed` if the file was, `changed` if hooks in it were, and `failed` if it stays as it was.
-    `diff` is unified.
-    """
+    """What was, or would be, done with one file; `changed` means inside it, `failed` that it stays as it was."""
 
     agent: Agent
     file: str
@@ -43,10 +39,7 @@ class FileResult:
 def install(
     agents: list[Agent], path: str, records: Records, environment: Mapping[str, str], root: str | None, *, dry_run: bool
 ) -> Iterator[FileResult]:
-    """Installs the hooks of agents in the files of the project at `root`, or the user's if it is None.
-
-    `path` is that of the snapd program. A failure affects only its own file.
-    """
+    """Installs hooks in the files of the project at `root`, or of the user; a failure affects only its own file."""
 
     def make(agent: Agent, before: bytes | None, record: Record | None) -> Change:
         return to_install(agent, path, before, record)
@@ -157,16 +150,11 @@ class Change:
 
 
 def to_install(agent: Agent, path: str, before: bytes | None, record: Record | None) -> Change:
-    """Computes the change of an install; `record` is that of an earlier one.
-
-    Raises `InvalidParams` if the file is broken, or belongs to another program where snapd needs one of its own.
-    """
+    """The change of an install. Raises `InvalidParams` if the file is broken or belongs to another program."""
     if agent.style in ("executables", "plugin"):
         after = styles.whole(agent, path).encode()
         if before is not None and before != after and not styles.is_own_file(styles.text_of(before)):
-            raise InvalidParams(
-                "there is a file of somebody else's", hint="move it, or call 'snapd hook' in it", field="NAME"
-            )
+            raise InvalidParams("this file is not from snapd", hint="move it, or call 'snapd hook' in it", field="NAME")
         if before not in (None, after):
             _refuse_edited(before, record)
         if before == after:
@@ -189,10 +177,7 @@ def to_install(agent: Agent, path: str, before: bytes | None, record: Record | N
 
 
 def to_uninstall(agent: Agent, before: bytes | None, record: Record | None) -> Change:
-    """Computes the change of an uninstall; `record` is that of the install, if any.
-
-    Raises `InvalidParams` if the file is broken.
-    """
+    """The change of an uninstall. Raises `InvalidParams` if the file is broken."""
     if before is None:
         return Change(None, None, None)
     if agent.style in ("executables", "plugin"):
@@ -226,7 +211,9 @@ def _refuse_edited(data: bytes | None, record: Record | None) -> None:
     """Raises `InvalidParams` if a file of snapd's was edited: the edits would be lost."""
     if data is not None and record is not None and record.digest != digest(data):
         raise InvalidParams(
-            "somebody edited this file of snapd's", hint="keep the edits elsewhere and remove the file", field="NAME"
+            "this file was edited after snapd wrote it",
+            hint="save the edits elsewhere, then remove the file",
+            field="NAME",
         )
 
 

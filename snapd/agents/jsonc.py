@@ -67,10 +67,7 @@ class Object(Value):
 
 
 def parse(text: str) -> Value | None:
-    """Parses JSON, which may have comments, trailing commas and a byte order mark.
-
-    Returns None if the text has only space and comments. Raises `BrokenText` if it is not JSON.
-    """
+    """Parses JSON with comments, trailing commas or a byte order mark; None if it has no value. Raises `BrokenText`."""
     reader = _Reader(text)
     at = reader.skip(len(BYTE_ORDER_MARK) if text.startswith(BYTE_ORDER_MARK) else 0)
     if at == len(text):

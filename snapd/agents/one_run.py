@@ -39,12 +39,8 @@ _OPENCODE_VARIABLE = "OPENCODE_CONFIG_CONTENT"
 class OneRun:
     """A command whose agent reports what it does.
 
-    Attributes:
-        agent: the agent.
-        words: the command with the arguments that add hooks.
-        variables: environment variables that add hooks.
-        installed: whether it has installed hooks and needs nothing.
-        scratch: a directory with files of the command, until `close`.
+    `words` and `variables` add the hooks, unless they are `installed`; `scratch` is a directory with files until
+    `close`.
     """
 
     agent: Agent
@@ -66,10 +62,7 @@ def agent_of(words: list[str]) -> Agent | None:
 
 
 def with_hooks(words: list[str], path: str, environment: Mapping[str, str], root: str) -> OneRun | None:
-    """Gives the agent of a command hooks for this run; None if it is not a known agent or does not support that.
-
-    `path` is that of the snapd program, `root` the project. Raises `OSError` if a file cannot be written.
-    """
+    """Gives the agent of a command hooks for this run; None if that is unknown or not supported. Raises `OSError`."""
     agent = agent_of(words)
     if agent is None or _WITHOUT_HOOKS.get(agent.name, set()).intersection(words):
         return None
@@ -159,7 +152,6 @@ def _scratch(name: str, text: str) -> tuple[str, str]:
 
 
 def _toml(value: Any) -> str:
-    """Encodes a value as TOML on one line."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{json.dumps(name)} = {_toml(each)}" for name, each in value.items()) + "}"
     if isinstance(value, list):

@@ -41,10 +41,9 @@ def read(path: str) -> bytes | None:
 
 
 def replace(path: str, before: bytes | None, after: bytes | None, *, executable: bool = False) -> list[str]:
-    """Atomically replaces a file that held `before`; None means no file. The target of a symlink is replaced.
+    """Atomically replaces a file that held `before`, or a symlink's target; None means no file.
 
-    `executable` applies to a new file. Returns the directories that were created, outermost first. Raises `IoError`
-    (also if the file has changed since it was read) or `StorageFull` without changing anything.
+    Returns the directories created, outermost first. Raises `IoError` (also if the file has changed) or `StorageFull`.
     """
     real = os.path.realpath(path)
     with os_errors(path):
@@ -109,11 +108,7 @@ def _write(path: str, data: bytes, mode: int) -> None:
 
 @dataclass(frozen=True)
 class Record:
-    """What an install did to one file.
-
-    `digest` is that of the file after the install, `pieces` were inserted (with places in that file), and `made` are
-    the directories created for it, outermost first.
-    """
+    """What an install did: the file's digest after it, the pieces inserted, the directories made, outermost first."""
 
     existed: bool
     digest: str

@@ -31,13 +31,8 @@ _HARMLESS = {"hook_event_name": "SnapdStatus", "session_id": "snapd-agent-status
 class State:
     """The state of one agent's hooks.
 
-    Attributes:
-        agent: the agent.
-        found: whether it is on this machine.
-        scopes: where it has snapd's hooks: `user`, `project`, `plugin`.
-        settings: the file with the hooks; if there is none, the one that an install would write.
-        problem: why the hooks do not work; None if no problem is known.
-        hint: how to fix that.
+    `found` is whether it is on this machine; `scopes` are `user`, `project` and `plugin`; `settings` is the file with
+    the hooks, or that of an install; `problem` is None if none is known.
     """
 
     agent: Agent

@@ -24,7 +24,6 @@ _PLUGIN_MARK = "// snapd: "
 _PLUGIN_PROGRAM = 'const PROGRAM = "snapd"'
 """The line of a plugin that an install fills in."""
 _COMMANDS = ("command", "bash")
-"""The members of a hook that hold its command line."""
 
 
 def entries(agent: Agent, path: str) -> dict[str, list[Any]]:
@@ -150,10 +149,7 @@ def _plugin(name: str) -> str:
 
 
 def program() -> str:
-    """The absolute path of the `snapd` program that this process runs.
-
-    If the PATH leads to this program, that path is returned: it survives a reinstall.
-    """
+    """The absolute path of this process's `snapd`: that on the PATH if it is the same, as it survives a reinstall."""
     started = os.path.abspath(sys.argv[0])
     if os.path.basename(started) != "snapd" or not os.access(started, os.X_OK):
         # run as a module, by another program, or under another name: prefer a link to it
@@ -168,10 +164,7 @@ def program() -> str:
 
 
 def hook_command(path: str, called: str) -> str:
-    """The shell command line of a hook, silent if the program is gone.
-
-    `called` is the agent's name, or empty.
-    """
+    """The shell command line of a hook, silent if the program is gone; `called` is the agent's name, or empty."""
     quoted = shlex.quote(path)
     return f"! command -v {quoted} >/dev/null || exec {quoted} hook {called}".rstrip()
 

@@ -53,10 +53,7 @@ class HookFile:
 
 
 def enabling_plugin(wired: HookFile) -> str | None:
-    """The settings that enable snapd's plugin, which has the same hooks; None if none do.
-
-    Only Claude Code has such a plugin; those of other agents are files that an install writes.
-    """
+    """The settings that enable snapd's plugin with the same hooks, which only Claude Code has; None if none do."""
     if wired.agent.name != "claude":
         return None
     for place in [*wired.files, _claude_local(wired)]:
@@ -74,10 +71,7 @@ def find_switches_off(wired: HookFile) -> Iterator[Wrong]:
 
 
 def codex_digest(event: str, matcher: str | None, hook: Mapping[str, Any]) -> str:
-    """The digest that Codex 0.169.0 stores for a hook that the user trusts.
-
-    `event` is in snake_case; `matcher` is that of the hook's group; `hook` is of type `command`, as written.
-    """
+    """The digest that Codex 0.169.0 stores for a hook that the user trusts; `event` is in snake_case."""
     seconds = hook.get("timeout", _CODEX_DEFAULT_SECONDS)
     handler = {
         "type": "command",
@@ -209,7 +203,6 @@ def _settings(path: str) -> dict[str, Any]:
 
 
 def _toml(path: str) -> dict[str, Any]:
-    """The settings in a TOML file. Raises `InvalidParams` if it is broken, `IoError` if it is unreadable."""
     import tomllib
 
     data = read(path)

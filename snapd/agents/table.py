@@ -21,13 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder of an agent's settings.
-
-    Attributes:
-        usual: its place below the home directory.
-        variable: the environment variable that replaces the first part of it, if there is one.
-        below: the rest, below the variable's value.
-    """
+    """A settings folder: `below` under the environment variable's directory, else under `usual` in the home."""
 
     usual: str
     variable: str | None = None

@@ -16,7 +16,7 @@ from snapd.model.call import Call
 from snapd.model.errors import InvalidParams, PathOutsideWorkspace
 from snapd.model.paths import to_uri
 from snapd.model.snapshot import EXECUTABLE, REGULAR, TEN_MIB
-from snapd.staging.git import GitFailed
+from snapd.staging.repository import GitFailed
 from snapd.store.objects.codec import batch_objects
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def _sizes(told: bytes) -> Iterator[tuple[bytes, int]]:
         if not size:
             raise GitFailed(
                 f"git has no object {name.decode('ascii')} ({kind.decode('ascii')})",
-                hint="'git fsck' tells more; in a partial clone, 'git fetch --refetch' gets all objects",
+                hint="'git fsck' shows more; in a partial clone, 'git fetch --refetch' gets all objects",
             )
         yield name, int(size[0])
 

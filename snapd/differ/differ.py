@@ -109,7 +109,7 @@ class ProcessDiffer:
         try:
             return worker.ask_once(question, call.check)
         except WorkerLost as error:
-            logger.warning("the process that compares texts is gone (%s): starting another", error)
+            logger.warning("the process that compares texts has ended (%s): starting another", error)
         self._drop()
         worker = self._start(call)
         try:
@@ -118,7 +118,7 @@ class ProcessDiffer:
                 raise WorkerLost("no other process could be started")
             return worker.ask_once(question, call.check)
         except WorkerLost as error:
-            raise IoError(f"the process that compares texts is gone: {error}", hint="try again") from error
+            raise IoError(f"the process that compares texts has ended: {error}", hint="try again") from error
 
     def _drop(self) -> None:
         worker, self._worker = self._worker, None

@@ -23,11 +23,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Context:
-    """What a handler gets besides its params.
-
-    `roots` are the paths under which the client may name its files, the canonical one first. `client` identifies the
-    client: the same object for all its requests. `call` has the cancellation and progress of the request.
-    """
+    """The context of a request; `roots` are the paths under which its files may be named, the canonical one first."""
 
     workspace: SharedWorkspace
     roots: tuple[bytes, ...]
@@ -53,21 +49,18 @@ P = TypeVar("P", bound=RequestParams)
 R = TypeVar("R", bound=attrs.AttrsInstance)
 
 Handler = Callable[[Context, P], R]
-"""Handles a request: takes its params and returns its result."""
 
 _OF_LSP = "partialResultToken"
 """Params that LSP clients may send with any request, besides `workDoneToken`."""
 
 bound: dict[str, Handler[Any, Any]] = {}
-"""The bound handlers by method name."""
 
 
 def structured(method: Method[P, Any], given: object) -> P:
-    """Converts JSON params to an object.
+    """Converts JSON params to an object. Raises `InvalidParams` for the first wrong field.
 
-    A method that changes something refuses unknown fields, as a misspelt `dryRun` would change files; a read-only
-    method ignores them, as newer clients may send them. Raises `InvalidParams` for the first wrong field, with a
-    suggestion.
+    A method that changes something refuses unknown fields, as a misspelt `dryRun` would change files; others ignore
+    them.
     """
     if isinstance(given, dict) and _OF_LSP in given:
         given = {name: value for name, value in given.items() if name != _OF_LSP}
@@ -105,7 +98,7 @@ def _expecting(handler: Handler[Any, Any]) -> Handler[Any, Any]:
         result = handler(context, params)
         if isinstance(params.expect, str) and result.plan not in (None, params.expect):
             raise PlanChanged(
-                "something else would be done than the plan that the request expects", outcome=unstructure(result)
+                "the request would do something other than the plan that it expects", outcome=unstructure(result)
             )
         return result
 

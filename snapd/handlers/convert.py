@@ -78,11 +78,9 @@ def optional_tree(context: Context, hash_: str | None) -> ObjectId | None:
 
 
 def names(root: bytes, raw: bytes, directory: bytes = b"") -> tuple[RelPath, ...]:
-    """The names below `root` that a path has now: with symlinks on the way resolved, and its target.
+    """The names below `root` that a path has now: with symlinks on the way resolved, and its target; none if outside.
 
-    A relative path is relative to `directory`, which is absolute or relative to the root. Returns each name once; none
-    if the path is outside the workspace or is the root. Programs differ on `..` after a symlink: the parent of its
-    target or of the symlink; so both are included.
+    Programs differ on `..` after a symlink, the parent of its target or of the symlink itself; so both are included.
     """
     full = os.path.join(root, directory, raw).rstrip(b"/")
     above, last = os.path.split(full)
@@ -96,11 +94,10 @@ def names(root: bytes, raw: bytes, directory: bytes = b"") -> tuple[RelPath, ...
 
 
 def path(context: Context, text: str, field: str, known: Callable[[RelPath], bool] | None = None) -> RelPath:
-    """The name of a file in a request: a relative path, an absolute path, or a `file:` URI.
+    """The name of a file, given as a relative path, an absolute path, or a `file:` URI.
 
-    `known` tells whether the request can be about a name: if the path has symlinks, the first such name is used. Raises
-    `InvalidParams` if `text` is not a path, `PathOutsideWorkspace` if it leads outside, has a `..`, or leads into a
-    `.git`.
+    Of the names of a path with symlinks, the first `known` one is used. Raises `InvalidParams`, or
+    `PathOutsideWorkspace` if it leads outside or into a `.git`, or has a `..`.
     """
     raw, root = from_text(text, field), context.workspace.root
     try:
@@ -136,10 +133,9 @@ def in_snapshot(context: Context, hash_: str) -> Callable[[RelPath], bool]:
 def claims(
     context: Context, texts: Iterable[str] | None, directory: str | None
 ) -> tuple[list[RelPath] | None, list[str]]:
-    """All names below the root of the files that an agent reports to have written.
+    """The names of the files that an agent reports to have written, relative to `directory` or the root; None for None.
 
-    `texts` are relative to `directory`, or the root if it is None. Returns the names (None if `texts` is None), and the
-    files that are outside the root or cannot exist. Raises `InvalidParams` if the directory is not a path.
+    Also returns the files that are outside the root or cannot exist.
     """
     found: dict[RelPath, None] = {}
     outside = []
@@ -161,7 +157,7 @@ def absolute(text: str, field: str) -> bytes:
     if not path.startswith(b"/"):
         raise InvalidParams(
             f"{field}: expected an absolute path, got {text!r}",
-            hint="the daemon does not know the folder of the client: name the whole path",
+            hint="the daemon does not know the client's directory: send an absolute path",
             field=field,
         )
     return path
@@ -180,9 +176,8 @@ def exact_name(root: bytes, found: RelPath) -> str:
 def to_wire(kind: type[Wire], source: object, root: bytes = b"", /, **given: Any) -> Wire:
     """Builds a wire object from a core object.
 
-    Each field that is not `given` comes from the attribute of the same name, converted by the field's type: a hash from
-    a tree, a string from the bytes of a name, a list from a tuple, a wire object from a core object. `file` and `uri`
-    come from `path`.
+    A field that is not `given` comes from the attribute of its name, converted by its type: hashes from trees, strings
+    from bytes, lists from tuples, wire from core objects. `file` and `uri` come from `path`.
     """
     has_path, conversions = _conversions(kind, *given)
     for field, convert in conversions:
@@ -340,10 +335,9 @@ def file_change(root: bytes, delta: FileDelta) -> wire.FileChange:
 
 
 class PagedRequest:
-    """A request that is answered in pages, with cursors that are valid only for the same params.
+    """A request that is answered in pages. A cursor is base64 of a digest of params and position, and the position.
 
-    A cursor is base64 of a digest of params and position, and the position. So one that was invented, altered, or taken
-    from an answer to other params is detected. `_OF_ONE_PAGE` are the params that may differ between pages.
+    So one that is invented, altered, or from an answer to other params is detected.
     """
 
     def __init__(self, params: Any) -> None:
@@ -396,7 +390,7 @@ class PagedRequest:
 
 def _not_a_cursor() -> InvalidParams:
     return InvalidParams(
-        "cursor: not the nextCursor of a page of this question",
+        "cursor: not a nextCursor of this request",
         hint="leave it out to get the first page",
         field="cursor",
     )

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 
 _SNAPSHOTS = 100
-"""The default page size."""
 _PREFIX = re.compile(r"[0-9a-f]{6,40}")
 
 
@@ -32,7 +31,7 @@ _PREFIX = re.compile(r"[0-9a-f]{6,40}")
 def list_snapshots(context: Context, params: wire.ListParams) -> wire.ListResult:
     """Lists the snapshots."""
     if params.prefix is not None and params.before is not None:
-        raise InvalidParams("before: not together with prefix", field="before")
+        raise InvalidParams("before: cannot be used with prefix", field="before")
     if params.prefix is not None and not _PREFIX.fullmatch(params.prefix):
         raise InvalidParams(
             f"prefix: expected 6 to 40 lower-case hexadecimal digits, got {params.prefix!r}", field="prefix"

@@ -113,14 +113,13 @@ def blame(context: Context, params: wire.BlameParams) -> wire.BlameResult:
 
 
 def _given(params: wire.BlameParams) -> DatedText | None:
-    """The text in a request, if any."""
     if params.content is None:
         for field in ("encoding", "at"):
             if getattr(params, field) is not None:
-                raise InvalidParams(f"{field}: only together with content", field=field)
+                raise InvalidParams(f"{field}: only valid with content", field=field)
         return None
     if params.hash is not None:
-        raise InvalidParams("hash: not together with content", field="hash")
+        raise InvalidParams("hash: cannot be used with content", field="hash")
     data = params.content.encode("utf-8")
     if params.encoding is not None:
         try:
@@ -141,7 +140,9 @@ def _choice(context: Context, params: wire.ReviewKeepParams | wire.ReviewRevertP
     }
     named = [name for name, is_given in given.items() if is_given]
     if len(named) != 1:
-        wrong = f"{named[1]}: not together with {named[0]}" if named else "params: nothing says which changes are meant"
+        wrong = (
+            f"{named[1]}: cannot be used with {named[0]}" if named else "params: nothing says which changes are meant"
+        )
         hint = "send exactly one of files, file, stepId, sessionId and all"
         raise InvalidParams(wrong, hint=hint, field=named[1] if named else "params")
     if (params.file is None) != (params.hunks is None):
@@ -181,7 +182,6 @@ def _of_session(context: Context, session_id: str | None) -> Callable[[StepId], 
 
 
 def _of_step(context: Context, step_id: StepId) -> Callable[[StepId], bool]:
-    """A predicate for a step and its parts."""
     context.workspace.sessions.known_step(step_id)
     wholes = context.workspace.step_changes.with_wholes
     return lambda other: any(step.step_id == step_id for step in wholes(other))

@@ -47,7 +47,7 @@ def _signing(
     params: wire.SessionPushParams | wire.SessionExportParams | wire.SessionHandoverParams,
 ) -> Signing | None:
     if params.signing_key is not None and not params.sign:
-        raise InvalidParams("signingKey: only together with sign", hint="add `sign`", field="signingKey")
+        raise InvalidParams("signingKey: only valid with sign", hint="add `sign`", field="signingKey")
     return Signing(params.signing_key) if params.sign else None
 
 
@@ -71,7 +71,7 @@ def _push_options(params: wire.SessionPushParams) -> dict[str, bool]:
 def _delete(context: Context, params: wire.SessionPushParams) -> wire.SessionPushResult:
     given = {"all": params.all_, **_push_options(params), "dryRun": params.dry_run}
     for name in (name for name, is_given in given.items() if is_given):
-        raise InvalidParams(f"{name}: not together with delete", hint="leave it out", field=name)
+        raise InvalidParams(f"{name}: cannot be used with delete", hint="leave it out", field=name)
     if not params.session_ids:
         raise InvalidParams("sessionIds: no session is named", hint="name those to delete", field="sessionIds")
     remote, deleted = context.workspace.pushing.delete(params.remote, params.session_ids, context.call)
@@ -87,10 +87,12 @@ def _prune(context: Context, params: wire.SessionPushParams) -> wire.SessionPush
         "delete": params.delete,
     }
     for name in (name for name, is_given in given.items() if is_given):
-        raise InvalidParams(f"{name}: not together with prune", hint="leave it out", field=name)
+        raise InvalidParams(f"{name}: cannot be used with prune", hint="leave it out", field=name)
     if not params.prune or params.older_than_days is None:
         raise InvalidParams(
-            "prune, olderThanDays: give both, or neither", hint="say from how many days on", field="olderThanDays"
+            "prune, olderThanDays: give both, or neither",
+            hint="olderThanDays is the age in days",
+            field="olderThanDays",
         )
     options = PruneOptions(params.older_than_days, params.all_, params.dry_run)
     remote, pruned = context.workspace.pruning.prune(params.remote, options, context.call)

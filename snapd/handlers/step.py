@@ -184,7 +184,7 @@ def undo(context: Context, params: wire.SessionUndoParams) -> wire.StepsOutcome:
     """Undoes steps and operations."""
     named = {"stepId": params.step_id, "messageId": params.message_id, "afterStepId": params.after_step_id}
     if len(given := [name for name, value in named.items() if value is not None]) > 1:
-        raise InvalidParams(f"{given[1]}: not together with {given[0]}", hint="send one of them", field=given[1])
+        raise InvalidParams(f"{given[1]}: cannot be used with {given[0]}", hint="send one of them", field=given[1])
     wanted = UndoRequest(params.session_id, params.count, params.step_id, params.message_id, params.after_step_id)
     asked = convert.options(context, params)
     return _turned(context, context.workspace.undo_steps.undo(wanted, asked, context.call))

@@ -1,4 +1,1 @@
-"""`snapd hook`: turns the events that agents report into sessions, messages and steps.
-
-Agents wait for their hooks, so this package imports almost nothing: no `typing`, no `attrs`, no command line.
-"""
+"""`snapd hook`: records the events that agents report. Agents wait for it, so it imports almost nothing."""

@@ -13,19 +13,13 @@ _SHOWN = 10
 
 
 def answer(event: Event, news: dict[str, Any]) -> dict[str, Any] | None:
-    """The JSON that the hook prints; None if there is nothing to report.
-
-    `news` is the result of `session/news`, with ids as they are shown.
-    """
+    """The JSON that the hook prints, or None; `news` is the result of `session/news` with ids as they are shown."""
     text = told(news)
     return None if text is None else _format_files(event, text)
 
 
 def unrecorded(event: Event, why: str, *, kept: bool) -> dict[str, Any] | None:
-    """JSON for the agent that snapd is not recording now; None if the agent does not read it.
-
-    `kept` means that the event is recorded later.
-    """
+    """JSON that tells the agent that snapd is not recording, or None; `kept` means that the event is recorded later."""
     if not event.reads_answer:
         return None
     then = "It is recorded late, as far as possible" if kept else "It cannot be undone with snapd"

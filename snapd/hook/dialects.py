@@ -40,11 +40,9 @@ class Dialect:
         home: a part of its transcripts' paths that is unique to this agent.
         variable: an environment variable of its hooks, which hooks of agents that it starts inherit.
         interrupted: the note in the transcript after the user interrupted the agent, which sends no event then.
-        names_subagents: whether events of a subagent's calls name the subagent; if not, a call belongs to the only
-            subagent at work.
-        event, session, message, call, subagent, prompt, tool, given, answer, parent, folder: paths of the fields;
-            the
-            first that is present counts.
+        names_subagents: whether events name the subagent of a call; else it is the only one at work.
+        event, session, message, call, subagent, prompt, tool, given, answer, parent, folder: paths of fields in
+            order.
     """
 
     def __init__(
@@ -289,10 +287,7 @@ _GEMINI_ONLY = frozenset({"BeforeAgent", "AfterAgent", "BeforeTool", "AfterTool"
 
 
 def recognised(payload: Mapping[str, Any], environment: Mapping[str, str]) -> Dialect | None:
-    """Detects the dialect from the event and the hook's environment; None for an unknown one.
-
-    The settings file does not identify the agent, as several agents may run the hooks of one file.
-    """
+    """The dialect of an event, or None: the settings file does not identify it, as several agents may share one."""
     name = _by_shape(payload) or _by_home(payload) or _by_environment(environment)
     if name is None and isinstance(payload.get("hook_event_name"), str):
         name = "claude"

@@ -60,14 +60,11 @@ class Event:
         prompt: the text of a `PROMPT`; empty if there is none.
         about: a short description of a subagent.
         calls: the call of a `BEGIN` or `END`, or all calls of a `BATCH`.
-        folder: the absolute directory that the agent works in; if it does not report it, that of a file that it
-            names, or
-            that of the hook.
+        folder: the agent's absolute directory; if not reported, that of a file that it names, or the hook's.
         process: the id of the agent's process; empty if unknown.
         transcript: the agent's log, if it notes interruptions there.
         in_background: whether what the call of an `END` started is still running.
-        ended_task: the call whose background task has ended, if that is what a `PROMPT` reports: no user wrote it
-            then.
+        ended_task: the call whose background task a `PROMPT` reports as ended: no user wrote it then.
     """
 
     def __init__(self, payload: dict[str, Any], dialect: Dialect, at: int, *, is_late: bool = False) -> None:
@@ -224,7 +221,6 @@ def _found(payload: Any, paths: tuple[Path, ...]) -> Any:
 
 
 def _input(given: Any) -> Any:
-    """The input of a tool; some agents send its JSON as text."""
     if isinstance(given, str) and given.lstrip().startswith("{"):
         import json
 

@@ -22,10 +22,7 @@ _MOST_BYTES = 64 << 20
 
 
 class RequestRefused(Exception):
-    """The daemon answered a request with an error.
-
-    `is_passing` means that the cause is temporary: the same request may succeed later.
-    """
+    """The daemon answered with an error; if `is_passing`, the same request may succeed later."""
 
     def __init__(self, error: dict[str, Any]) -> None:
         super().__init__(error.get("message") or "the daemon refused")
@@ -43,8 +40,8 @@ class Broken(Exception):
 class DaemonConnection:
     """A connection to the daemon at a socket.
 
-    Raises `FileNotFoundError` or `ConnectionRefusedError` if no daemon listens, `OSError` if it cannot be reached, and
-    `Broken` if a process of another user listens.
+    Raises `OSError` (`FileNotFoundError` or `ConnectionRefusedError` if no daemon listens), or `Broken` if a process of
+    another user listens.
     """
 
     def __init__(self, path: str) -> None:
@@ -64,10 +61,7 @@ class DaemonConnection:
         self._socket.close()
 
     def ask(self, *requests: Request) -> list[Any]:
-        """Sends requests together; returns the result of each, or the `RequestRefused` that answers it.
-
-        Raises `OSError` or `Broken` if the connection is lost.
-        """
+        """Sends requests together; returns each result or `RequestRefused`. Raises `OSError` or `Broken`."""
         first = self._number
         frames = []
         for method, params in requests:

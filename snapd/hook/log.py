@@ -28,10 +28,7 @@ def is_private(status: os.stat_result, kind: int = _DIRECTORY) -> bool:
 
 
 def log(environment: Mapping[str, str], words: str) -> None:
-    """Appends a line to the log, which restarts when it is large; with `SNAPD_LOG`, also writes to standard error.
-
-    Writes nothing if another user could have made the directory or the file.
-    """
+    """Logs a line, to standard error too with `SNAPD_LOG`; not to a file that another user could have made."""
     line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {' '.join(words.split())[:_LINE]}\n"
     # opening a FIFO without O_NONBLOCK would block
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK

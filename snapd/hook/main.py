@@ -41,10 +41,9 @@ class _TimeIsUp(BaseException):
 
 
 def main(name: str | None = None) -> int:
-    """Has the daemon record the event on standard input; prints JSON for the agent, or nothing.
+    """Has the daemon record the event on standard input; prints the agent's answer. Returns 0, or agents would stop.
 
-    `name` is the agent (None detects it), or `--replay` to record the spooled events instead. Always returns 0: agents
-    stop on any other exit code.
+    `name` is the agent (None detects it), or `--replay` to record spooled events instead.
     """
     environment = os.environ
     before = _set_time_limit(environment)
@@ -71,7 +70,6 @@ def main(name: str | None = None) -> int:
 
 
 def _run(name: str | None, environment: Mapping[str, str]) -> dict[str, Any] | None:
-    """Handles the event on standard input; returns the JSON to print."""
     at = time.time_ns()
     payload = read_event()
     dialect = recognised(payload, environment) if name is None else DIALECTS.get(name)
@@ -197,7 +195,6 @@ def _keep(
 
 
 def _record(event: Event, folder: str, link: DaemonConnection, environment: Mapping[str, str]) -> dict[str, Any] | None:
-    """Reports an event about one folder; returns the JSON to print."""
     memory = Memory(environment, event.session_id)
     added = event.take_turn(memory)
     # the agent may have changed its directory since what ends now began
@@ -269,7 +266,6 @@ def _raise_refusal(here: list[Any], elsewhere: list[Any]) -> None:
 
 
 def _format_news(event: Event, news: dict[str, Any], uri: str, link: DaemonConnection) -> dict[str, Any] | None:
-    """The JSON for the agent about what others did."""
     # imported late: most events have no answer
     from .answers import answer
 
@@ -312,7 +308,6 @@ def _connected(environment: Mapping[str, str], *, starts: bool) -> DaemonConnect
 
 
 def _uri(path: str) -> str:
-    """The `file:` URI of an absolute path."""
     kept = b"/-._~abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
     return "file://" + "".join(chr(byte) if byte in kept else f"%{byte:02X}" for byte in os.fsencode(path))
 

@@ -1,7 +1,4 @@
-"""Events that could not be recorded yet: kept on disk in order, and replayed when the daemon is available.
-
-Imported late, as it is rarely needed.
-"""
+"""Keeps events that could not be recorded on disk, in order, and replays them; imported late, as rarely needed."""
 
 from __future__ import annotations
 
@@ -29,7 +26,6 @@ MOST_BYTES = 64 << 20
 """The most bytes spooled, of all agents; further events are lost, and their agents are notified."""
 NOTED = ("agent", "folder", "why")
 _LONGEST_NS = 7 * 86400 * 10**9
-"""How long an event is kept."""
 _AT_ONCE = 200
 """The most events that are recorded together: a hook that ends before all are done leaves them in the spool."""
 _BEGINNINGS = frozenset({BEGIN, PROMPT, SUB_BEGIN})
@@ -72,10 +68,7 @@ def waiting(folder: str) -> list[QueuedEvent]:
 
 
 def keep(folder: str, event: Event, payload: bytes, why: str, told: bool) -> None:
-    """Stores an event durably; `told` means that the agent is notified.
-
-    Raises `SpoolFull`, or `OSError` if it cannot be stored.
-    """
+    """Stores an event durably; `told` if the agent is notified. Raises `SpoolFull` or `OSError`."""
     for _ in range(_ATTEMPTS):
         try:
             return _keep(folder, event, payload, why, told)

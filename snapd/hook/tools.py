@@ -60,10 +60,7 @@ def begins_step(tool: str) -> bool:
 
 
 def files_of(tool: str, given: Any) -> list[str] | None:
-    """The files that a call reports to write, each once, absolute or relative; None if it does not name all of them.
-
-    `given` is its input as reported: a JSON object, or the text of a patch.
-    """
+    """The paths that a call reports to write, each once; None if not all. `given` is an object or a patch's text."""
     if not is_edit(tool):
         return None
     found = named(given)[:_MOST_FILES]
@@ -86,7 +83,6 @@ def command_of(tool: str, given: Any) -> str | None:
 
 
 def _text(given: Any, keys: tuple[str, ...]) -> str | None:
-    """The text of the first key that has one."""
     for key in keys:
         text = given.get(key) if isinstance(given, dict) else None
         if isinstance(text, list):
@@ -133,7 +129,6 @@ def _named(given: Any) -> list[str]:
 
 
 def _patched(patch: str) -> list[str]:
-    """The files that a patch names."""
     if "***" not in patch:
         return []
     # imported late: most events have no patch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,22 +16,72 @@ from snapd.model.errors import Cancelled
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .link import Link
-    from .messages import Id
-    from .revisions import RevisionTerms
+    from snapd.backend import RemoteBackend, Report
 
+    from .messages import Id, RevisionTerms
+
+    Connect = Callable[[], RemoteBackend]
     Send = Callable[[dict[str, Any]], None]
+
+
+class Link:
+    """Sends requests about one folder to the daemon; thread-safe. File names are relative to `directory`."""
+
+    def __init__(self, connect: Connect, directory: str = "") -> None:
+        self._connect = connect
+        self._directory = directory
+        self._backend: RemoteBackend | None = None
+        self._is_closed = False
+        self._lock = threading.Lock()
+
+    def request(
+        self,
+        method: Any,
+        params: Any,
+        report: Report | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> Any:
+        """Sends a request and returns JSON values; None in `params` means absent.
+
+        Raises its error, `IoError` if the daemon cannot be reached, or `Cancelled` after `close`.
+        """
+        given: Any = {name: self._named(name, value) for name, value in params.items() if value is not None}
+        return self._opened().request(method, given, report, cancellation)
+
+    def _named(self, key: str, value: Any) -> Any:
+        if key == "patches":
+            return [{**patch, "files": self._named("files", patch["files"])} for patch in value]
+        if key == "files":
+            return [self._named("name", name) for name in value]
+        if key not in ("file", "name") or not self._directory:
+            return value
+        full = os.path.join(self._directory, value)
+        # answers name files relative to the root of the workspace
+        found = full if os.path.isdir(os.path.dirname(full)) else value
+        return os.path.realpath(full) if key == "file" and os.path.islink(full) else found
+
+    def close(self) -> None:
+        """Closes the connection, which ends running requests."""
+        with self._lock:
+            self._is_closed = True
+            if self._backend is not None:
+                self._backend.close()
+
+    def _opened(self) -> RemoteBackend:
+        with self._lock:
+            if self._is_closed:
+                raise Cancelled("the server has ended")
+            if self._backend is None:
+                self._backend = self._connect()
+            return self._backend
+
 
 Verdict = Literal["yes", "no", "none"]
 """The user's answer to a plan; none if they dismissed the question, or nobody is there."""
 
 
 class Call:
-    """A call of a tool.
-
-    `own_session` is the agent's session, from the request or else from the environment. `cancellation` cancels its
-    requests to the daemon.
-    """
+    """A call of a tool; `own_session` is the agent's session from the request or else from the environment."""
 
     def __init__(
         self,
@@ -59,10 +110,7 @@ class Call:
 
     @typed
     def request(self, method: str, params: Any = None) -> Any:
-        """Sends a request to the daemon; passes its progress on if the client wants it.
-
-        Raises the error that answers it, or `Cancelled` if the client has cancelled the call.
-        """
+        """Sends a request to the daemon and passes its progress on. Raises its error, or `Cancelled`."""
         report = self._report if type(self._token) in (str, int) else None
         return self._link.request(method, params, report, self.cancellation)
 
@@ -72,10 +120,7 @@ class Call:
         return self._link.request(method, params)
 
     def ask_person(self, message: str, form: dict[str, Any]) -> Verdict:
-        """Has the client ask the user, and waits for the answer; for revisions that allow requests to the client.
-
-        Raises `Cancelled` if the client has cancelled the call, or is gone.
-        """
+        """Has the client ask the user, and waits for the answer. Raises `Cancelled`, also if the client is gone."""
         question = self._questions.new()
         request = {"method": "elicitation/create", "params": {"message": message, "requestedSchema": form}}
         try:
@@ -92,10 +137,7 @@ class Call:
             self._questions.forget(question)
 
     def replied(self, name: str, state: str) -> Verdict | None:
-        """The user's answer that the call carries (since 2026-07-28).
-
-        `name` and `state` are those of the question. Returns None if there is no answer, or it is for another question.
-        """
+        """The user's answer in the call (since 2026-07-28); None if there is none, or it is to another question."""
         answers = self._answers
         if self._state != state or not isinstance(answers, dict) or name not in answers:
             return None
@@ -144,10 +186,7 @@ def _verdict(result: Any) -> Verdict:
 
 @attrs.frozen
 class Answer:
-    """The answer to a call: the structured result, and the same as text.
-
-    `is_error` means that the tool did not do what it was asked to.
-    """
+    """The answer to a call, structured and as text; `is_error` means that the tool did not do what was asked."""
 
     result: attrs.AttrsInstance
     text: str
@@ -156,10 +195,7 @@ class Answer:
 
 @attrs.frozen
 class PersonQuestion:
-    """A question that the client must ask the user before it calls again.
-
-    `form` is the schema of the answer; `state` comes back unchanged with the next call.
-    """
+    """A question that the client must ask before it calls again; `form` is a schema, `state` comes back unchanged."""
 
     name: str
     message: str

@@ -14,20 +14,34 @@ from snapd.rpc.transport.streams import take_stdout
 from snapd.wire.converter import unstructure
 from snapd.wire.errors import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
 
-from .call import Answer, Call, PersonQuestion, Questions
-from .link import Link
-from .messages import TOO_LONG, Malformed, Notification, Output, Request, Response, RpcError, parse, read_lines
-from .revisions import CAPABILITIES, INFO, INSTRUCTIONS, SUPPORTED, RevisionTerms, shake_hands, stated
+from .call import Answer, Call, Link, PersonQuestion, Questions
+from .messages import (
+    CAPABILITIES,
+    INFO,
+    INSTRUCTIONS,
+    SUPPORTED,
+    TOO_LONG,
+    Malformed,
+    Notification,
+    Output,
+    Request,
+    Response,
+    RevisionTerms,
+    RpcError,
+    parse,
+    read_lines,
+    shake_hands,
+    stated,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .link import Connect
+    from .call import Connect
     from .messages import Id, Message
 
 _log = logging.getLogger(__name__)
 MAX_CALLS = 64
-"""The most tool calls at once; each has a thread."""
 
 
 class Server:
@@ -179,7 +193,6 @@ class Server:
 
 
 def _success(answer: Answer) -> dict[str, Any]:
-    """The `CallToolResult` of an answer."""
     content = [{"type": "text", "text": answer.text}]
     return {"content": content, "structuredContent": unstructure(answer.result), "isError": answer.is_error}
 
@@ -204,11 +217,7 @@ def _sendable(text: str) -> str:
 
 
 def serve(connect: Connect, own_session: str | None, directory: str) -> None:
-    """Serves until standard input ends; only messages go to standard output.
-
-    `connect` starts the daemon if needed and opens the folder. `own_session` is the session of the agent, if known;
-    `directory` its absolute working directory.
-    """
+    """Serves until standard input ends, with files relative to `directory`; only messages go to standard output."""
     output = Output(take_stdout())
     link = Link(connect, directory)
     try:

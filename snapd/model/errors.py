@@ -29,7 +29,7 @@ class InvalidParams(SnapdError):
     """A request or a setting has an invalid value; `data["field"]` names it."""
 
     kind = "invalidParams"
-    default_hint = "docs/protocol.md says what each field takes, and 'snapd help' what each option does"
+    default_hint = "docs/protocol.md describes each field, and 'snapd help' each option"
 
     def __init__(self, message: str, *, hint: str | None = None, **data: Any) -> None:
         subject, _, expected = message.partition(": expected ")
@@ -107,14 +107,14 @@ class Untrusted(SnapdError):
     """Data from another machine is not what it claims to be, or is over a limit; nothing of it was stored."""
 
     kind = "untrusted"
-    default_hint = "ask whoever pushed it to push it again with a current snapd, or leave it"
+    default_hint = "ask the person who pushed it to push it again with a current snapd"
 
 
 class SigningFailed(SnapdError):
     """Data to send could not be signed, so nothing was sent; `data["reason"]` gives the cause."""
 
     kind = "signingFailed"
-    default_hint = "see that 'ssh-keygen -Y sign' can use the key, or leave out --sign"
+    default_hint = "check that 'ssh-keygen -Y sign' can use the key, or leave out --sign"
 
 
 class StorageFull(SnapdError):
@@ -127,18 +127,18 @@ class StorageFull(SnapdError):
 _HINTS_BY_ERRNO = {
     "EACCES": "check who owns it, and its permissions and those of the folders above",
     "EPERM": "check who owns it, and whether it is immutable or protected by the system",
-    "EROFS": "mount the file system so that it can be written to, or choose a directory on another one",
+    "EROFS": "mount the file system writable, or choose a directory on another one",
     "EMFILE": "close some folders or clients of the daemon, or raise the limit of open files ('ulimit -n')",
     "ENFILE": "close other programs, or raise the system's limit of open files",
     "ENOMEM": "close other programs and try again",
     "ENOENT": "check that the path and all folders above it exist, then try again",
     "ENOTDIR": "check the path: something above it is not a folder",
-    "ELOOP": "check the path: its symlinks may lead in a circle",
+    "ELOOP": "check the path: its symlinks may form a loop",
     "EEXIST": "move away what has this name already, or choose another directory",
     "EILSEQ": "choose a directory on a file system that can hold this name",
     "ENAMETOOLONG": "use a shorter path",
-    "EFBIG": "raise the limit of the size of a file ('ulimit -f'), or choose a file system that has larger ones",
-    "EIO": "check the disk and the system's log, for the disk may be failing",
+    "EFBIG": "raise the file size limit ('ulimit -f'), or choose a file system that allows larger files",
+    "EIO": "check the disk and the system's log: the disk may be failing",
     "ESTALE": "mount the network file system again, then try again",
     "ETXTBSY": "end the program that runs from this file, then try again",
 }

@@ -41,11 +41,11 @@ def from_uri(uri: str, field: str) -> bytes:
     # urlsplit may mistake part of a name that the client did not encode for a query or fragment
     at = uri.find(parts.path, len(parts.scheme) + 1)
     if at < 0:
-        raise InvalidParams(f"{field}: not a URI: a line break or a tab stands in it raw", field=field)
+        raise InvalidParams(f"{field}: not a URI: it contains a line break or a tab", field=field)
     path = uri[at:]
     decoded = unquote_to_bytes(path.encode("utf-8", "surrogateescape"))
     if b"\0" in decoded:
-        raise InvalidParams(f"{field}: a path cannot hold a NUL byte", field=field)
+        raise InvalidParams(f"{field}: a path cannot contain a NUL byte", field=field)
     return decoded
 
 

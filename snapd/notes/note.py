@@ -152,9 +152,9 @@ def _authors(text: str) -> dict[str, Claim]:
     try:
         metadata = orjson.loads(text)
     except orjson.JSONDecodeError:
-        raise BadNoteError("has metadata that is no JSON") from None
+        raise BadNoteError("has metadata that is not JSON") from None
     if not isinstance(metadata, dict):
-        raise BadNoteError("has metadata that is no JSON object")
+        raise BadNoteError("has metadata that is not a JSON object")
     version = metadata.get("schema_version")
     if version != SCHEMA:
         told = f"is of the version {_quoted(version)}" if isinstance(version, str) else "names no version"

@@ -36,7 +36,7 @@ def resolve(remote: str, named: Mapping[str, str]) -> str:
         return _checked(remote, "remote")
     known = ", ".join(sorted(named)) or "none"
     raise InvalidParams(
-        f"remote: {remote!r} is no address, and the project has no remote of this name (it has: {known})",
+        f"remote: {remote!r} is not an address, and the project has no remote of this name (it has: {known})",
         hint=_HINT,
         field="remote",
     )

@@ -29,7 +29,7 @@ _LINE = re.compile(rb"(-?)([0-9a-f]{40})(?: ([^\n]*))?\n")
 _NAME = re.compile(r"refs/snapd/(?:signatures/)?[a-z]+/[A-Za-z0-9_-]+")
 _LONGEST_LINE = 1 << 16
 _MOST_LINES = 1 << 20
-_HINT = "ask whoever made it for a new copy"
+_HINT = "ask the person who made it for a new copy"
 
 
 @attrs.frozen

@@ -150,7 +150,7 @@ class SshKeygen:
         if "passphrase" in said.lower():
             return SigningFailed(
                 f"{key} has a passphrase, which snapd cannot ask for",
-                hint="let an ssh agent have the key ('ssh-add'), with SSH_AUTH_SOCK in the environment of the daemon",
+                hint="add the key to an ssh agent ('ssh-add'), and start the daemon with SSH_AUTH_SOCK set",
                 reason="passphrase",
             )
         if "usage:" in said:

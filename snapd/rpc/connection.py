@@ -338,7 +338,6 @@ class Connection(JsonRPCServer):
             self._spawn(self._give(ticket, folder, layer))
 
     async def _give(self, ticket: Ticket, folder: Folder, layer: Layer) -> None:
-        """Applies settings to later requests of the client on a folder."""
         try:
             await ticket.admitted()
         except SnapdError as error:
@@ -429,7 +428,6 @@ class Connection(JsonRPCServer):
 
     @property
     def _limit(self) -> int:
-        """The most bytes of the next message."""
         if self._token is None or self._initialized:
             return self._services.max_message_bytes
         return min(self._services.max_message_bytes, _STRANGER_BYTES)

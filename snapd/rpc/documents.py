@@ -28,21 +28,15 @@ if TYPE_CHECKING:
     from .services import Services
 
 _MOST_BYTES = 64 << 20
-"""The longest document that editors send."""
 
 
 @attrs.define(eq=False)
 class _Notice:
-    """Notifications about one document.
+    """Notifications about one document, as the editor names it.
 
-    Attributes:
-        path: the absolute path, as the editor names it.
-        reports: in the order in which they came.
-        came_at: when the first one came, in seconds since 1970.
-        tickets: its positions in the queues of the folders that have the file.
-        before: done when the previous notice about the document is processed.
-        done: done when this notice is processed.
-        begun: no more reports may be added.
+    `tickets` are its places in the queues of the folders that have the file; `before` and `done` complete when the
+    previous notice and this one are processed; once it has `begun`, no reports are added. `came_at` is in seconds since
+    1970.
     """
 
     path: bytes

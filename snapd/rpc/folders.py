@@ -33,15 +33,9 @@ logger = logging.getLogger(__name__)
 class Folder:
     """A folder as a client named it.
 
-    Attributes:
-        path: the absolute path from the client.
-        options: the client's settings for it.
-        before: the same folder before the client closed and reopened it; its requests come first.
-        workspace: None while it is not open.
-        waiting: requests that wait for it to open, in the order in which they were sent.
-        opening: the task that opens it.
-        users: the number of its unfinished requests.
-        removed: whether the client has closed it; its last request then releases the workspace.
+    `before` is the same folder before the client closed and reopened it; its requests come first. `waiting` requests
+    run when it is open, until then `workspace` is None. `users` counts unfinished requests; if `removed`, the last one
+    releases the workspace.
     """
 
     path: bytes
@@ -116,10 +110,7 @@ class Folders:
         return [folder for folder in self if any(path.startswith(root.rstrip(b"/") + b"/") for root in folder.roots)]
 
     async def look_up(self, uri: str | None) -> None:
-        """Prepares `find` for a folder that is open under another path.
-
-        It accesses the file system in a thread, so that a file system that hangs delays no other client.
-        """
+        """Prepares `find` for a folder under another path, in a thread, as the file system may hang."""
         if uri is None:
             return
         try:
@@ -156,10 +147,7 @@ class Folders:
         return folder
 
     def enter(self, folder: Folder, access: Access, *, quick: bool = False) -> Ticket:
-        """Queues a request on a folder after all earlier ones.
-
-        A refused folder is tried again for each request, since the cause may be gone.
-        """
+        """Queues a request on a folder; a refused folder is tried again, since the cause may be gone."""
         folder.users += 1
         ticket = Ticket(self._options.client, access, partial(self._left, folder), quick=quick)
         if folder.workspace is not None:
@@ -175,7 +163,6 @@ class Folders:
         return [folder.workspace for folder in self._folders.values() if folder.workspace is not None]
 
     async def _open(self, folder: Folder) -> None:
-        """Opens a folder for its waiting requests."""
         if folder.before is not None:
             opening, folder.before = folder.before.opening, None
             if opening is not None:
@@ -230,7 +217,6 @@ class Folders:
         self._release(folder)
 
     def _release(self, folder: Folder) -> None:
-        """Releases a closed folder once its requests have ended."""
         if not folder.removed or folder.users or folder.opening is not None:
             return
         if self._closing.get(folder.path) is folder:

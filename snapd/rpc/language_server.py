@@ -1,8 +1,4 @@
-"""The parts of pygls and lsprotocol that snapd uses; no other module imports these packages.
-
-Both contain far more: the types of the whole protocol, and a converter for all of them. Here, a type is processed when
-a message needs it.
-"""
+"""The parts of pygls and lsprotocol that snapd uses, and their only import; types are processed on first use."""
 
 from __future__ import annotations
 
@@ -32,11 +28,7 @@ __all__ = ["CONVERTER", "Feature", "JsonRPCProtocol", "JsonRPCServer", "OpeningP
 
 @attrs.frozen(kw_only=True)
 class OpeningParams:
-    """The params of `initialize` that snapd uses: lsprotocol's class refers to 200 classes of editor capabilities.
-
-    `root_uri`, or `root_path` from old clients, is used without `workspace_folders`. `initialization_options` has
-    settings and the token.
-    """
+    """The params of `initialize` that snapd uses: lsprotocol's class refers to 200 classes of editor capabilities."""
 
     capabilities: Any
     process_id: int | None = None
@@ -47,11 +39,7 @@ class OpeningParams:
 
 
 class Feature:
-    """A handler for pygls, which sets attributes on it: that fails for a bound method.
-
-    pygls also inspects functions for a parameter for the server, which takes 2 ms for the 60 of a connection; a hook
-    has a connection of its own.
-    """
+    """A handler for pygls: it cannot use bound methods, and takes 2 ms to inspect a connection's 60 functions."""
 
     __signature__ = inspect.Signature([inspect.Parameter("params", inspect.Parameter.POSITIONAL_ONLY)])
 
@@ -93,4 +81,3 @@ def _language(value: Any, _: Any) -> Any:
 
 
 CONVERTER = _make_converter()
-"""Structures messages from editors."""

@@ -31,10 +31,7 @@ _CODES = {error.kind: error.code for error in ERRORS.values()} | {"requestCancel
 
 
 def structure(method: str, params: Any) -> Any:
-    """Converts the JSON params of a request or notification to an object; those of an unknown method stay as they are.
-
-    Raises `RpcError` that names the first wrong field.
-    """
+    """Converts JSON params to an object, except those of an unknown method. Raises `RpcError`."""
     spec = METHODS.get(method)
     try:
         if spec is not None:
@@ -57,10 +54,7 @@ def structure(method: str, params: Any) -> Any:
 
 
 def as_rpc_error(error: BaseException) -> RpcError:
-    """The error answer for an exception.
-
-    An exception that is not snapd's own is a bug: it is logged, and the client gets only its type.
-    """
+    """The error answer for an exception; one that is not snapd's own is logged as a bug, and only its type is sent."""
     if isinstance(error, RpcError):
         return error
     if isinstance(error, SnapdError):
@@ -68,6 +62,6 @@ def as_rpc_error(error: BaseException) -> RpcError:
     if isinstance(error, asyncio.CancelledError):
         return as_rpc_error(Cancelled("the request was cancelled"))
     if isinstance(error, MemoryError):
-        return as_rpc_error(IoError("no memory is left for this", errno="ENOMEM"))
+        return as_rpc_error(IoError("out of memory", errno="ENOMEM"))
     logger.error("defect", exc_info=error)
     return RpcError(INTERNAL_ERROR, f"internal error ({type(error).__name__})")

@@ -1,7 +1,4 @@
-"""Ends a private daemon when its client's process ends.
-
-The end of input usually does that, but not while a child of that process still holds the pipe open.
-"""
+"""Ends a private daemon with its client's process, even if a child of that still holds the input pipe open."""
 
 from __future__ import annotations
 
@@ -22,10 +19,7 @@ class ParentWatch:
         self._descriptor = -1
 
     def watch(self, process: int) -> None:
-        """Watches the client's process (the `processId` of `initialize`), on Linux only.
-
-        Ignores a process that is not an ancestor of this one: its id comes from another namespace.
-        """
+        """Watches the client's process, on Linux, if it is an ancestor: others are in another namespace."""
         if self._descriptor >= 0 or not hasattr(os, "pidfd_open") or not _is_above(process):
             return
         try:

@@ -15,10 +15,7 @@ INTERVAL_SECONDS = 0.1
 
 
 class Progress:
-    """Reports the progress of a request that takes more than half a second.
-
-    Create it on the loop; `token` is the client's, and `send` sends the params of a `$/progress` on the loop.
-    """
+    """Reports the progress of a request after half a second, by `send` on the loop. Create it on the loop."""
 
     def __init__(
         self,

@@ -35,10 +35,7 @@ logger = logging.getLogger(__name__)
 
 @attrs.define(eq=False)
 class Services:
-    """The services that all connections of a daemon share. Use it on the daemon's loop only.
-
-    `executor` runs what may block, and must be unbounded; `base` are the settings from file and environment.
-    """
+    """What all connections share, on the daemon's loop only; `executor` runs what may block, and must be unbounded."""
 
     workspaces: Workspaces
     hub: Hub
@@ -69,11 +66,7 @@ class _Feed:
 
 
 class Hub:
-    """The subscribers of each workspace, on `loop`.
-
-    `encode` converts a workspace's root and an event to the method and params (JSON values) of a notification, in the
-    event's thread; `executor` runs what may block.
-    """
+    """The subscribers of each workspace; `encode` converts root and event to a notification, in the event's thread."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, encode: Encode, executor: Executor) -> None:
         self._loop = loop

@@ -119,5 +119,5 @@ def _check_outside_file(row: Setting, value: Any, source: str, shown: str) -> An
     """Like `_check`, for a source other than the user's file."""
     if row.source == "file":
         hint = "set it in config.toml"
-        raise InvalidParams(f"{shown}: only the settings file may say that", hint=hint, field=row.name, file=source)
+        raise InvalidParams(f"{shown}: only config.toml may set it", hint=hint, field=row.name, file=source)
     return _check(row, value, source, shown)

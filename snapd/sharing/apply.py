@@ -167,7 +167,7 @@ def refuse_bad(signature: SignatureStatus | None, what: str) -> None:
     if signature is not None and signature.state == "bad":
         raise Untrusted(
             f"the signature of {what} is bad: {signature.reason}",
-            hint="ask whoever signed it to push it again, then fetch it",
+            hint="ask the person who signed it to push it again, then fetch it",
         )
 
 

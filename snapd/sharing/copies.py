@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from snapd.model.errors import RemoteChanged, SigningFailed, StoreCorrupt
 from snapd.model.snapshot import EMPTY_TREE, TREE
 from snapd.remotes.address import without_secret
-from snapd.remotes.size_estimate import SizeEstimate
+from snapd.remotes.exchange import SizeEstimate
 
 from .formats import HANDOVERS, SIGNATURES, signature_of
 from .outgoing import identities, look_at_trees
@@ -59,7 +59,7 @@ class Copies(ABC):
             return self._repository.add_signature(name, payload, signer.sign(payload, call))
         except StoreCorrupt as error:
             raise SigningFailed(
-                "the program that signs made something else than an ssh signature",
+                "the signing program did not make an ssh signature",
                 hint="check gpg.ssh.program of your git configuration",
                 reason="noProgram",
             ) from error

@@ -127,7 +127,7 @@ class HandOver:
         if not _NAME.fullmatch(wanted):
             raise InvalidParams(
                 f"name: {wanted!r} cannot be the name of a handover",
-                hint="take up to 64 letters, digits, dashes and underscores, the first no dash",
+                hint="use up to 64 letters, digits, dashes and underscores, and no dash at the beginning",
                 field="name",
             )
         return wanted

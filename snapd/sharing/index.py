@@ -180,7 +180,7 @@ class IndexFile:
                 logger.warning("%s is damaged, and is made anew: %s", self._path, error)
                 self._remove()
                 raise IoError(
-                    f"{self._path} was damaged, and is made anew", hint="try again", errno="EIO", path=self._path
+                    f"{self._path} was damaged and is being rebuilt", hint="try again", errno="EIO", path=self._path
                 ) from error
 
     def _opened(self) -> sqlite3.Connection:
@@ -226,7 +226,7 @@ class IndexFile:
             return error_from_os_error(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), self._path)
         return IoError(
             f"{self._path} could not be used: {error}",
-            hint="see that its disk is not read-only, then try again",
+            hint="check that its disk is not read-only, then try again",
             errno="EIO",
             path=self._path,
         )

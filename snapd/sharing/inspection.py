@@ -148,12 +148,12 @@ class Inspection:
         self._present(kept.trees)
         self._check_paths(_paths(link.event), link.chain)
         if any(number > _LARGEST for number in _numbers(link.event)):
-            raise Untrusted(f"commit {link.commit.hex()} has a number that nothing can have", reference=link.chain)
+            raise Untrusted(f"commit {link.commit.hex()} has an impossible number", reference=link.chain)
         self._coverages_are_safe({snapshot.coverage for snapshot in snapshots(link.event).values()})
 
     def _check_paths(self, paths: Iterable[RelPath], chain: str) -> None:
         if not all(map(self._is_path, paths)):
-            raise Untrusted(f"{chain} names a path that no folder can have", reference=chain)
+            raise Untrusted(f"{chain} names an impossible path", reference=chain)
 
     def _coverages_are_safe(self, named: set[ObjectId]) -> None:
         fresh = named - self._coverages
@@ -179,7 +179,7 @@ class Inspection:
         if data != encode(Coverage(empty_dirs=found.empty_dirs, forced=found.forced)):
             raise Untrusted(f"blob {oid.hex()} has more than a list of directories and ignored files")
         if not all(map(self._is_path, (*found.empty_dirs, *found.forced))):
-            raise Untrusted(f"blob {oid.hex()} names a path that no folder can have")
+            raise Untrusted(f"blob {oid.hex()} names an impossible path")
 
     def _small(self, oid: ObjectId) -> None:
         """Checks the size of an object that is read as a whole."""
@@ -216,7 +216,7 @@ class Inspection:
         if len(names) < len(entries) or not all(
             entry.mode in _MODES and is_restorable_name(entry.name) for entry in entries
         ):
-            raise Untrusted(f"tree {tree.hex()} has an entry that no folder can have")
+            raise Untrusted(f"tree {tree.hex()} has an impossible entry")
 
     def _measure(self, root: ObjectId) -> None:
         """Limits the files of a tree and its longest path: few directories can stand for any number of files."""
@@ -247,7 +247,7 @@ class Inspection:
                 raise Untrusted(f"blob {oid.hex()} has {size} bytes, which is over the limit")
         for oid in links:
             if self._repository.blob_size(oid) > _LONGEST_LINK:
-                raise Untrusted(f"the symlink {oid.hex()} is longer than any can be")
+                raise Untrusted(f"the symlink {oid.hex()} is too long")
         self._blobs |= fresh
         if len(self._trees) + len(self._blobs) > self._limits.objects:
             raise Untrusted(f"it has more than {self._limits.objects} files and directories")

@@ -125,7 +125,7 @@ class RemoteSessions:
         """Returns a file that sessions are written to, or read from; raises `InvalidParams` for a relative path."""
         if not os.path.isabs(path) or "\0" in path:
             raise InvalidParams(
-                f"file: {path!r} is no absolute path", hint="give the whole path, from the root on", field="file"
+                f"file: {path!r} is not an absolute path", hint="give the path from the root", field="file"
             )
         address = os.path.normpath(path)
         return Bundle(address, self._here(address, GitProgram(self._machine.environment)), self._store.path)

@@ -125,8 +125,8 @@ class TakeOver:
             ours, theirs = here.get(session_id, set()), there.get(session_id, set())
             if not ours <= theirs and not theirs <= ours:
                 raise RemoteChanged(
-                    f"session {session_id!r} went on here since, without what {fetched.handover.host} did in it",
-                    hint="fetch its sessions there and take in what you want with 'snapd apply'",
+                    f"session {session_id!r} continued here since, without what {fetched.handover.host} did in it",
+                    hint="fetch its sessions, and apply what you want with 'snapd apply'",
                 )
         return added(timeline, {name for names in here.values() for name in names}, fetched.events)
 

@@ -204,7 +204,7 @@ def _names(directory: str) -> list[str]:
 
 
 def _own(source: str, target: str, budget: int) -> bool:
-    """Links a file of the user, or copies up to `budget` bytes; returns False, without a `target`, if both fail."""
+    """Links a file of the user, or copies it if it has at most `budget` bytes; returns False if neither works."""
     try:
         source = os.path.realpath(source, strict=True)
         if not stat.S_ISREG(os.lstat(source).st_mode):

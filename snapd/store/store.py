@@ -199,7 +199,10 @@ class Store(ObjectStore):
         self._append(events, b"" if self.repository.journal.intent else None)
 
     def intent(self) -> Intent | None:
-        """Returns the intent that is not carried out yet; an unreadable one is dropped. Raises `WrittenByNewer`."""
+        """Returns the intent that is not carried out yet; an unreadable one is dropped.
+
+        Raises `WrittenByNewer` if only a newer snapd can finish that operation.
+        """
         data = self.repository.journal.intent
         if not data:
             return None
@@ -227,8 +230,8 @@ class Store(ObjectStore):
     def purge(self, purge_plan: PurgePlan | None, call: Call) -> int:
         """Removes contents from all snapshots and events; returns the bytes freed. None finishes an earlier purge.
 
-        Can be cancelled until the first change. After a later error, the contents are gone from every snapshot, and the
-        next purge or cleanup removes those still on the disk.
+        Can be cancelled until the first change. After an error, either nothing was changed, or the
+        contents are gone from every snapshot, and the next purge or cleanup removes those still on the disk.
         """
         self.scheduler.stop()
         call.check()

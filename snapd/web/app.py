@@ -155,16 +155,12 @@ def _without_defects(app: ASGIApp) -> ASGIApp:
 
 
 async def login(request: Request, access: Access) -> Response:
-    """Checks the token and sets the cookie.
-
-    Raises `InvalidParams` if the body is not a JSON object with a token, `LoginNeeded` if the token is wrong, and what
-    `body_of` raises.
-    """
+    """Checks the token and sets the cookie. Raises `InvalidParams`, or `LoginNeeded` for a wrong token."""
     body = await body_of(request)
     try:
         given = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise InvalidParams("the body is no JSON", field="body") from error
+        raise InvalidParams("the body is not JSON", field="body") from error
     token = given.get("token") if isinstance(given, dict) else None
     if not isinstance(token, str):
         raise InvalidParams("token: expected a string", field="token")
@@ -198,7 +194,6 @@ class Page:
 
 
 def _files(folder: str) -> Iterator[tuple[str, tuple[bytes, str]]]:
-    """The URL path, bytes and content type of each file."""
     for above, _, names in os.walk(folder):
         for name in names:
             kind = _TYPES.get(os.path.splitext(name)[1])

@@ -22,8 +22,6 @@ _NO_DAEMON = frozenset({"ECONNREFUSED", "EPIPE"})
 
 
 def _of_http(name: str, status: int, hint: str) -> type[SnapdError]:
-    """Creates an error class that only HTTP has; `hint` says what to do next."""
-
     class OfHttp(SnapdError):
         __doc__ = f"An error of the kind `{name}`."
         kind = name

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 MAX_HEAD = 32 << 10
 """The most bytes of path, query and headers."""
 MAX_BODY = 1 << 20
-"""The most bytes of a body."""
 LOGIN = "/login"
 ADMITTED = "snapd.admitted"
 """Set in the scope of a request that carries the token or the cookie."""
@@ -49,10 +48,7 @@ _SCHEME = b"bearer "
 
 
 class Guard:
-    """Passes permitted requests on to `app`.
-
-    `public` are the paths of the page's own files, which anyone may read.
-    """
+    """Passes permitted requests on to `app`; anyone may read the paths in `public`, the files of the page."""
 
     def __init__(self, app: ASGIApp, access: Access, public: Collection[str], *, read_only: bool) -> None:
         self._app = app
@@ -84,7 +80,6 @@ class Guard:
         await self._app(scope, _limited(receive), send)
 
     def _check(self, scope: Scope, headers: dict[bytes, list[bytes]]) -> None:
-        """Raises the error for a request that must not be passed on."""
         verb, path = scope["method"], scope["path"]
         self._check_names(headers)
         _check_site(headers, is_page=verb in _READING and path == "/")
@@ -138,7 +133,6 @@ def _too_large() -> SnapdError:
 
 
 def _limited(receive: Receive) -> Receive:
-    """Limits the size of the body."""
     came = 0
 
     async def receive_limited() -> Message:
@@ -153,8 +147,6 @@ def _limited(receive: Receive) -> Receive:
 
 
 def _with_headers(send: Send) -> Send:
-    """Adds the default headers."""
-
     async def send_with_headers(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
             given = list(message.get("headers", []))
@@ -166,7 +158,6 @@ def _with_headers(send: Send) -> Send:
 
 
 def _grouped(headers: list[tuple[bytes, bytes]]) -> dict[bytes, list[bytes]]:
-    """All values of each header by its name, which ASGI gives in lower case."""
     found: dict[bytes, list[bytes]] = {}
     for name, value in headers:
         found.setdefault(name, []).append(value)
@@ -178,11 +169,7 @@ def _text(value: bytes) -> str:
 
 
 class Access:
-    """The credentials and addresses that requests must use.
-
-    `token` is sent by programs and by the page's login. `hosts` (IPv6 addresses in brackets) and `origins` are the
-    accepted values of the headers `Host` and `Origin`; `secure` means TLS.
-    """
+    """The token for programs and the login, and the accepted values of `Host` (IPv6 in brackets) and `Origin`."""
 
     def __init__(self, port: int, hosts: Iterable[str], *, secure: bool) -> None:
         scheme, default = ("https", 443) if secure else ("http", 80)

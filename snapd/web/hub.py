@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 MAX_STREAMS = 64
-"""The most streams at once."""
 _MAX_EVENTS = 1000
 _MAX_BYTES = 8 << 20
 """The most events, and bytes of them, that are queued for a stream that is not read."""
@@ -86,10 +85,7 @@ class EventQueue:
 
 
 class Hub:
-    """Distributes the daemon's notifications.
-
-    The methods of `Hearer` are called in another thread, all others on `loop`.
-    """
+    """Distributes notifications; the methods of `Hearer` are called in another thread, all others on `loop`."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop

@@ -53,11 +53,7 @@ class Hearer(Protocol):
 
 
 class Link:
-    """Sends requests about one folder over two connections: one for changes, one for everything else.
-
-    On a single connection, later requests would wait for a running change. Raises `SnapdError` if the daemon cannot be
-    reached or refuses the folder.
-    """
+    """Sends requests about one folder over two connections: one for changes, as these delay later requests."""
 
     def __init__(self, connect: Connect, hearer: Hearer) -> None:
         self._connect = connect
@@ -83,9 +79,9 @@ class Link:
         return None if self._reader.is_open else self._why or "the connection is lost"
 
     def request(self, method: Any, params: Any, cancellation: Cancellation | None = None) -> Any:
-        """Sends a request and returns its result as JSON values; another thread may cancel it by `cancellation`.
+        """Sends a request and returns its result as JSON values.
 
-        Raises the error that answers it, `IoError` if the daemon cannot be reached, or `Cancelled` after `close`.
+        Raises its error, `IoError` if the daemon cannot be reached, or `Cancelled` after `close`.
         """
         try:
             backend = self._opened_writer() if METHODS[method].access == "writes" else self._reader
@@ -146,11 +142,7 @@ class OtherFolders:
 
     @asynccontextmanager
     async def opened(self, folder: str) -> AsyncIterator[tuple[Link, Hub]]:
-        """A link to the daemon about a folder (an absolute path), and the hub of its events.
-
-        Raises `Busy` if too many requests ask about other folders, and `WorkspaceNotOpen` if the daemon does not have
-        it open.
-        """
+        """A link to the daemon about a folder, and its hub. Raises `Busy`, or `WorkspaceNotOpen`."""
         if len(self._hubs) >= MAX_OTHERS:
             raise Busy(f"{MAX_OTHERS} requests ask about other folders")
         loop = asyncio.get_running_loop()

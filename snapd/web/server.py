@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from .link import Connect
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-"""The names of this machine in browsers."""
 _THREADS, _QUICK_THREADS, _SLOW_THREADS = 16, 2, 2
 """Threads for concurrent requests to the daemon: for most requests, for status, and for searches."""
 _CONNECTIONS = 256
@@ -46,11 +45,7 @@ HEAD_SECONDS = 30.0
 
 @attrs.frozen
 class Options:
-    """The options of the command line.
-
-    `folder` is an absolute path, `port` 0 means any free port, and `certificate` has the paths of certificate and key
-    for TLS.
-    """
+    """Options of the command line; port 0 means any free port, `certificate` has the paths of certificate and key."""
 
     folder: str
     host: str
@@ -60,11 +55,9 @@ class Options:
 
 
 def serve(options: Options, connect_to: Callable[[str], Connect], ready: Callable[[str, str], None]) -> None:
-    """Serves until SIGINT or SIGTERM; calls `ready` with the browser's address and the token once it accepts requests.
+    """Serves until SIGINT or SIGTERM; calls `ready` with the browser's address and the token when it accepts requests.
 
-    `connect_to` connects to the daemon about a folder; for another folder than that of the options only if the daemon
-    has it open. Raises `IoError` if it cannot listen on the port, and `SnapdError` if the daemon cannot be reached or
-    refuses the folder.
+    `connect_to` connects to the daemon about a folder, other than that of the options only if the daemon has it open.
     """
     # a browser that goes away in the middle of an answer is no matter for the log
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)

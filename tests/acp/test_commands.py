@@ -28,7 +28,7 @@ def test_undo_takes_back_the_last_prompt_and_redo_does_it_again(work: Work) -> N
     said = work.command("/undo")
     assert work.files() == {"a": "1\n", "b": "1\n"}
     assert said == (
-        "Took back the prompt “change a”.\n\n- `a`: as it was before\n- `b`: as it was before\n\n`/redo` does it again."
+        "Took back the prompt “change a”.\n\n- `a`: as it was before\n- `b`: as it was before\n\n`/redo` redoes it."
     )
     assert work.command("/undo").startswith("Took back the prompt “add a”.\n\n- `a`: removed\n- `b`: removed")
     assert work.files() == {}

@@ -11,19 +11,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from snapd.cli.exit_codes import DONE, FAILED, NOT_ALL
 from snapd.cli.parsing.command import Answer, Command, common
-from snapd.cli.requests.connection import ask, backend, pages
-from snapd.cli.requests.folder import folder_of
+from snapd.cli.requests.connection import ask, backend, folder_of, pages
 from snapd.cli.requests.names import all_sessions, find_session, latest_session
-from snapd.cli.terminal.filenames import printable, shell_name
-from snapd.cli.terminal.layout import one_line
+from snapd.cli.terminal.layout import one_line, printable, shell_name
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, print_json, step_line, summary
 from snapd.model.errors import InvalidParams
 from snapd.model.paths import absolute, from_uri, to_uri
 from snapd.worktree.export import Scratch
 
-from .bisect_command import TrialCommand
-from .bisect_trials import Change, Found, Trial, changes_of, find, span
+from .bisect_trials import Change, Found, Trial, TrialCommand, changes_of, find, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -154,7 +151,7 @@ def bisect(options: argparse.Namespace) -> int:
         changes = changes_of(steps, _others(found, session, steps))
         if not changes:
             raise InvalidParams(
-                f"session {session['sessionId']} has no step that changed anything and still stands",
+                f"session {session['sessionId']} has no step with changes that are not undone",
                 hint="'snapd log' shows the steps; name another session",
                 field="SESSION",
             )
@@ -219,7 +216,7 @@ def _command(options: argparse.Namespace) -> list[str]:
     if (os.path.isabs(words[0]) or not os.path.dirname(words[0])) and shutil.which(words[0]) is None:
         raise InvalidParams(
             f"{printable(words[0])}: command not found",
-            hint="check its name, and PATH; what only a shell understands is for sh -c '...'",
+            hint="check its name and PATH; for shell syntax, use sh -c '...'",
             field="COMMAND",
         )
     return words

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 from snapd._version import __version__
 from snapd.cli.exit_codes import DONE, FAILED
 from snapd.cli.parsing.command import Answer, Command, common
-from snapd.cli.requests.connection import ask, backend
-from snapd.cli.requests.folder import folder_of, folders_with_same_files, former_words
+from snapd.cli.requests.connection import ask, backend, folder_of, folders_with_same_files, former_words
 from snapd.cli.terminal.errors import readable
-from snapd.cli.terminal.filenames import shell_name
+from snapd.cli.terminal.layout import shell_name
 from snapd.cli.terminal.output import Painter, print_json, printable, settings, size, watching
 from snapd.locations import Locations
 from snapd.model.errors import InvalidParams
@@ -148,7 +147,7 @@ def _rules(folder: str) -> str:
         patterns = workspace_excludes(descriptor)
     except InvalidParams as error:
         if error.data["field"] in SETTINGS and error.data["field"] != "exclude":
-            hint = f"move {error.data['field']} to config.toml: a folder may only say what else to leave out"
+            hint = f"move {error.data['field']} to config.toml: a folder may only exclude more files"
             raise machine.CheckFailed(error.message, hint) from error
         raise
     finally:

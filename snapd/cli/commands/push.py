@@ -14,8 +14,7 @@ from snapd.cli.parsing.command import REMOTE, Command, common
 from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.names import find_session
 from snapd.cli.terminal.asking import confirmed, declined
-from snapd.cli.terminal.filenames import file_name, printable
-from snapd.cli.terminal.layout import at_most
+from snapd.cli.terminal.layout import at_most, file_name, printable
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, counted, print_json, size
 from snapd.model.errors import InvalidParams
@@ -197,7 +196,7 @@ def push(options: argparse.Namespace) -> int:
         return prune(options)
     for name, is_given in (("--older-than", options.older_than is not None), ("--all", options.all)):
         if is_given:
-            raise InvalidParams(f"{name}: only together with --prune", hint="add --prune, or leave it out", field=name)
+            raise InvalidParams(f"{name}: only valid with --prune", hint="add --prune, or leave it out", field=name)
     with backend(options) as found:
         params = _params(options, found)
         if options.delete:
@@ -214,7 +213,7 @@ def _params(options: argparse.Namespace, found: Backend) -> dict[str, Any]:
 def _delete(options: argparse.Namespace, found: Backend, params: dict[str, Any]) -> int:
     if not options.sessions:
         raise InvalidParams(
-            "expected the sessions to delete from there", hint="name them after REMOTE", field="SESSION"
+            "expected the sessions to delete from the remote", hint="name them after REMOTE", field="SESSION"
         )
     _check_without_use(options, "--delete", {"--dry-run": options.dry_run})
     if not options.yes and not confirmed(
@@ -266,7 +265,7 @@ def _check_without_use(options: argparse.Namespace, mode: str, others: dict[str,
     """Raises `InvalidParams` for options that have no effect on this way to delete."""
     given = {**others, **{name: getattr(options, name[2:].replace("-", "_")) for name in _WITHOUT_USE}}
     for name in (name for name, value in given.items() if value):
-        raise InvalidParams(f"{name}: not together with {mode}", hint="leave it out", field=name)
+        raise InvalidParams(f"{name}: cannot be used with {mode}", hint="leave it out", field=name)
 
 
 def _check_prune(options: argparse.Namespace) -> None:

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 from snapd_client import ClientError
 
 from snapd.cli.parsing.command import Command, common
-from snapd.cli.requests.connection import connected
-from snapd.cli.requests.folder import folder_of
+from snapd.cli.requests.connection import connected, folder_of
 from snapd.cli.requests.names import find_step
 from snapd.cli.terminal.layout import fit_name, terminal_width
 from snapd.cli.terminal.naming import learn, short
@@ -204,7 +203,7 @@ class _Child:
         try:
             self._process = subprocess.Popen(words, executable=program, env={**os.environ, **variables})
         except OSError as error:
-            hint = "check that the file may be executed, and what runs it"
+            hint = "check that the file is executable and that its interpreter exists"
             print(f"snapd: {printable(words[0])}: {error.strerror}\nhint: {hint}", file=sys.stderr)
             return _NOT_EXECUTABLE
         for number in self._waiting:

@@ -178,7 +178,7 @@ def _token(path: str | None, locations: Locations) -> str:
     if token:
         return token
     if path is not None:
-        hint = "write the token into it, or leave --token-file out to have one made"
+        hint = "write a token into it, or leave out --token-file to generate one"
         raise InvalidParams(f"--token-file: {path} is empty", hint=hint, field="--token-file")
     from snapd.store.files.durable import write_file
 

@@ -170,7 +170,7 @@ def _end(options: argparse.Namespace) -> int:
 
 def _end_all(options: argparse.Namespace) -> int:
     if options.files is not None:
-        raise InvalidParams("--file: not together with --all", field="--file")
+        raise InvalidParams("--file: cannot be used with --all", field="--file")
     with backend(options) as found:
         # the last one first, so that a part ends before its step
         steps = ask(found, "snapshot/status", {})["openSteps"][::-1]

@@ -122,7 +122,7 @@ def end_daemon(path: str) -> bool:
         os.kill(process, signal.SIGKILL)
         if not _ends(process, descriptor, KILL_SECONDS):
             raise IoError(
-                "the daemon waits for a disk, so that nothing can end it",
+                "the daemon cannot be stopped: it is waiting for a disk",
                 hint="check the disks and network file systems of its folders; it ends when they answer",
                 path=path,
                 errno="ETIMEDOUT",

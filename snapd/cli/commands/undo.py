@@ -10,7 +10,7 @@ from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.names import find_message, find_session, find_step, latest_session, step_id
 from snapd.cli.requests.operation import operate
 from snapd.cli.terminal.asking import choose, declined
-from snapd.cli.terminal.filenames import printable
+from snapd.cli.terminal.layout import printable
 from snapd.model.errors import InvalidParams
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _check_one(options: argparse.Namespace, *names: str) -> None:
     if len(given) > 1:
         said = {name: "a step" if name == "step" else f"--{name}" for name in given}
         raise InvalidParams(
-            f"--{given[1]}: not together with {said[given[0]]}", hint="give one of them", field=f"--{given[1]}"
+            f"--{given[1]}: cannot be used with {said[given[0]]}", hint="give one of them", field=f"--{given[1]}"
         )
 
 
@@ -144,7 +144,7 @@ def revert_hunk(options: argparse.Namespace) -> int:
                 "onConflict": options.on_conflict,
             }
             shown = _plan(found, every)
-            hint = f"name the hunks, from 1 to {len(hunks)}, or take all of them back with --yes"
+            hint = f"name the hunks, from 1 to {len(hunks)}, or undo all of them with --yes"
             chosen = choose(options, printable(options.file), hunks, "revert", hint).hunks
             if chosen and not options.yes:
                 agreed = _plan(found, {**every, "hunks": chosen})

@@ -38,12 +38,12 @@ _CODES = """\
 | code | meaning |
 |---|---|
 | 0 | done |
-| 1 | it failed or was refused, or you said no: nothing was changed |
-| 2 | the words of the command, or a setting, are wrong |
+| 1 | it failed, was refused, or you answered no: nothing was changed |
+| 2 | the command line or a setting is wrong |
 | 3 | done, but not for every file: some were kept, skipped, in conflict, or failed |
 | 4 | the daemon cannot be started or reached |
 | 130 | interrupted by Ctrl-C |
-| 141 | whoever read the output went away; of commands that only show something |
+| 141 | the reader of the output ended; only from commands that only show something |
 
 The code says what was done even if the output could not be written. `snapd run` ends with the code of the command that
 it runs.

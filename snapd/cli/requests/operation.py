@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.terminal.asking import confirmed, decide, declined
-from snapd.cli.terminal.filenames import printable
+from snapd.cli.terminal.layout import printable
 from snapd.cli.terminal.naming import file_title, short
 from snapd.cli.terminal.output import Painter, counted, print_json
 from snapd.cli.terminal.plans import changing_rows, file_lines, total, unit_lines, visible_file_count
@@ -239,8 +239,8 @@ def undo_command_of(method: str, params: dict[str, Any], result: dict[str, Any])
         return None
     # a named step is redone together with its parts
     if len(units) == 1 or params.get("stepId") is not None:
-        return "'snapd redo' does it again"
-    return f"'snapd redo --count {len(units)}' does it again"
+        return "'snapd redo' redoes it"
+    return f"'snapd redo --count {len(units)}' redoes it"
 
 
 def advice(options: argparse.Namespace, method: str, result: dict[str, Any]) -> list[str]:

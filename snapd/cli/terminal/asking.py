@@ -50,7 +50,7 @@ def confirmed(
     is for the answer "d" (None for nothing more), and `explanation` for "?": by default, yes does what was shown.
     """
     if not sys.stdin.isatty():
-        raise InvalidParams(f"{would}, and standard input is no terminal to ask on", hint=hint, field="--yes")
+        raise InvalidParams(f"{would}, and standard input is not a terminal", hint=hint, field="--yes")
     for line in lines:
         print(line, file=sys.stderr)
     while True:
@@ -99,7 +99,7 @@ def choose(
     if options.yes:
         return HunkChoice([hunk["index"] for hunk in hunks])
     if not sys.stdin.isatty():
-        raise InvalidParams("standard input is no terminal to ask on", hint=hint, field="HUNK")
+        raise InvalidParams("standard input is not a terminal", hint=hint, field="HUNK")
     painter = Painter(options, sys.stderr)
     print(painter.paint(title, "bold"), file=sys.stderr)
     chosen: list[int] = []

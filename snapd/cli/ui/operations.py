@@ -32,7 +32,7 @@ _WOULD = {
     "unchanged": ("leave", "dim"),
 }
 """What would happen to a file, and the style of the word."""
-_REDO = "r does it again."
+_REDO = "r redoes it."
 _DONE = frozenset({"restored", "deleted", "merged"})
 
 
@@ -61,7 +61,7 @@ def undo(row: Row | None) -> Operation:
     if row is not None and row.kind == "session":
         count = row.shows["undoable"]
         if not count:
-            raise InvalidParams("this session has no step left to undo", hint="r does again what was undone")
+            raise InvalidParams("this session has no step left to undo", hint="r redoes what was undone")
         steps = "the last step that is" if count == 1 else f"all {count} steps that are"
         return Operation(
             f"Undo {steps} left of this session?",
@@ -92,7 +92,7 @@ def redo(row: Row | None) -> Operation:
     """Redoes what was undone last in the session of a row. Raises `InvalidParams` if the row has none."""
     session_id = None if row is None else row.session_id
     if session_id is None:
-        raise InvalidParams("only what a session did can be done again here", hint="select the session or its step")
+        raise InvalidParams("only what a session did can be redone here", hint="select the session or its step")
     return Operation("Do again what was undone last in this session?", "session/redo", {"sessionId": session_id})
 
 

@@ -50,9 +50,9 @@ def undo(call: Call, params: UndoParams) -> Outcome:
     """Undoes steps, or the changes of one step to some files."""
     _check_one(params, "step", "message")
     if params.step is None and params.files is not None:
-        raise InvalidParams("files: only with a step", hint="give the step whose changes to take back", field="files")
+        raise InvalidParams("files: only with a step", hint="name the step whose changes to undo", field="files")
     if params.count != 1 and (params.step is not None or params.message is not None):
-        raise InvalidParams("count: not together with step or message", hint="leave it out", field="count")
+        raise InvalidParams("count: cannot be used with step or message", hint="leave it out", field="count")
     if params.step is not None:
         step_id = find_step(call, params.step)["stepId"]
         if params.files is not None:
@@ -82,7 +82,7 @@ def restore_file(call: Call, params: RestoreFileParams) -> Outcome:
         found = step["from"] if params.when == "before" else step.get("to")
         if found is None:
             raise InvalidParams(
-                f"step {step['stepId']!r} is still open", hint="there is no 'after' before it has ended", field="when"
+                f"step {step['stepId']!r} is still open", hint="use 'before', or wait until it has ended", field="when"
             )
     elif params.snapshot is not None:
         found = find_snapshot(call, params.snapshot)
@@ -95,9 +95,8 @@ def restore_file(call: Call, params: RestoreFileParams) -> Outcome:
 
 
 def _check_one(params: object, first: str, second: str) -> None:
-    """Raises `InvalidParams` if both arguments are given."""
     if getattr(params, first) is not None and getattr(params, second) is not None:
-        raise InvalidParams(f"{second}: not together with {first}", hint="give one of them", field=second)
+        raise InvalidParams(f"{second}: cannot be used with {first}", hint="give one of them", field=second)
 
 
 @attrs.frozen
@@ -110,9 +109,9 @@ class Action:
 
 
 def carry_out(call: Call, action: Action, token: str | None) -> Outcome:
-    """Carries out the action if its plan was agreed on; otherwise answers with the plan, or asks the user.
+    """Carries out an action whose plan was agreed on; else answers with the plan, or asks the user.
 
-    `token` is that of the plan, if the model has seen it. Raises `SnapdError` if there is nothing to do, or it fails.
+    `token` is that of the plan, if the model has seen it.
     """
     # if the user can be asked, a token does not replace them: the model may have got it elsewhere
     if token is not None and not call.terms.shows_forms:
@@ -195,7 +194,6 @@ def _arguments(action: Action) -> str:
 
 
 def _answer(action: Action, status: Status, outcome: DaemonOutcome, **how: Any) -> Answer:
-    """Builds the answer; `how` are further arguments of `_changed`."""
     changed = _changed(action, status, outcome, **how)
     return Answer(changed, told(changed), is_error=status in ("blocked", "refused"))
 

@@ -25,12 +25,9 @@ if TYPE_CHECKING:
 
 _HEXADECIMAL = frozenset("0123456789abcdef")
 _STEP = 32
-"""The most digits of a step id."""
 _HASH = 40
 _LEAST = 6
-"""The fewest digits of a hash prefix."""
 _NAMED = 5
-"""The most candidates that an error lists."""
 _LOOKED_AT = 20
 """Steps to search first for the last one that changed something."""
 _SNAPSHOTS = "give the hash of a snapshot or its first 6 digits, the name of a checkpoint, or 'last'"
@@ -43,10 +40,7 @@ _recording = threading.Lock()
 
 
 def find_step(call: Call, word: str) -> Step:
-    """The step that `word` stands for.
-
-    Raises `UnknownStep`, or `InvalidParams` if several steps match or the word cannot be a step's name.
-    """
+    """The step for `word`. Raises `UnknownStep`, or `InvalidParams` if the word is ambiguous or malformed."""
     if word == "last":
         return _last_step(call)
     if not (word and set(word) <= _HEXADECIMAL and len(word) <= _STEP):
@@ -62,10 +56,7 @@ def find_step(call: Call, word: str) -> Step:
 
 
 def find_snapshot(call: Call, word: str) -> str:
-    """The hash of the snapshot that `word` stands for.
-
-    Raises `UnknownSnapshot`, or `InvalidParams` if several snapshots match or the word cannot be a snapshot's name.
-    """
+    """The snapshot for `word`. Raises `UnknownSnapshot`, or `InvalidParams` if the word is ambiguous or malformed."""
     if word == "last":
         last = call.request("snapshot/status", {}).get("lastHash")
         if last is None:
@@ -94,10 +85,7 @@ def find_snapshot(call: Call, word: str) -> str:
 
 
 def whose(call: Call, word: str | None) -> str | None:
-    """The session to use: None for the whole folder; without a word, this agent's, if snapd has it.
-
-    Raises `UnknownSession` if it should be this agent's, which is not known.
-    """
+    """The session for `word`, None for the whole folder; without a word, this agent's, if snapd has it."""
     if word == "all":
         return None
     if word == "mine":
@@ -111,7 +99,7 @@ def own_session(call: Call) -> str:
     """This agent's session. Raises `UnknownSession` if the agent did not report it."""
     if call.own_session is None:
         raise UnknownSession(
-            "this agent did not say which its session is", hint="`history` has the ids of sessions, or give 'all'"
+            "this agent did not report its session", hint="`history` has the ids of sessions, or give 'all'"
         )
     return call.own_session
 
@@ -155,15 +143,12 @@ def _several(what: str, word: str, names: list[str]) -> InvalidParams:
 
 
 def checkpoint(call: Call, params: CheckpointParams) -> Answer:
-    """Takes a snapshot and names it.
-
-    Raises `InvalidParams` if the name is not allowed, or snapshots are off.
-    """
+    """Takes a snapshot and names it. Raises `InvalidParams` if the name is not allowed or snapshots are off."""
     name = _checked(params.name.strip())
     older = find_checkpoint(call, name)
     taken = call.request("snapshot/track", {})
     if taken["hash"] is None:
-        raise InvalidParams("snapshots of this folder are turned off", hint="the setting 'enabled' turns them on")
+        raise InvalidParams("snapshots of this folder are turned off", hint="the setting 'snapshot' turns them on")
     snapshot = _record(call, name)
     skipped = [structure(row, Skipped) for row in taken["skipped"][:MAX_FILES]]
     moved = older is not None and older != snapshot
@@ -178,7 +163,6 @@ def checkpoint(call: Call, params: CheckpointParams) -> Answer:
 
 
 def _record(call: Call, name: str) -> str:
-    """Makes the step; returns its first snapshot."""
     with _recording:
         call.request("session/start", {"sessionId": SESSION, "agent": "snapd", "title": "Checkpoints"})
         try:

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from .params import BlameParams, DiffParams, HistoryParams, ShowParams
 
 _MOST = 100
-"""The most entries in one answer."""
 _ON_A_PAGE = 1000
 _TRIES = 3
 """How often to read lines and their authors while the file keeps changing."""
@@ -76,7 +75,7 @@ def diff(call: Call, params: DiffParams) -> Answer:
     # both results below must be about the same files
     now = call.request("snapshot/track", {})["hash"]
     if now is None:
-        raise InvalidParams("snapshots of this folder are turned off", hint="the setting 'enabled' turns them on")
+        raise InvalidParams("snapshots of this folder are turned off", hint="the setting 'snapshot' turns them on")
     between: DiffFullParams = {"from": since, "to": now, "files": params.files}
     asked: DiffFullParams = {**between, "contents": False, "renames": True, "limit": _ON_A_PAGE}
     rows: list[FileDiff] = list(pages(call.request, "snapshot/diffFull", asked, "diffs"))
@@ -88,10 +87,9 @@ def diff(call: Call, params: DiffParams) -> Answer:
 
 
 def _since(call: Call, params: DiffParams) -> str:
-    """The snapshot to compare with."""
     given = [name for name in ("step", "session", "snapshot") if getattr(params, name) is not None]
     if len(given) > 1:
-        raise InvalidParams(f"{given[1]}: not together with {given[0]}", hint="give one of them", field=given[1])
+        raise InvalidParams(f"{given[1]}: cannot be used with {given[0]}", hint="give one of them", field=given[1])
     if params.step is not None:
         return find_step(call, params.step)["from"]
     if params.snapshot is not None:
@@ -161,10 +159,7 @@ def _mine(call: Call, session_id: str | None) -> Any:
 
 
 def blame(call: Call, params: BlameParams) -> Answer:
-    """Reports who wrote the lines of a file.
-
-    Raises `InvalidParams` if the file lacks the lines, and `FileChanged` if it keeps changing.
-    """
+    """Reports who wrote the lines of a file. Raises `FileChanged` if it keeps changing."""
     if params.first is not None and params.last is not None and params.last < params.first:
         raise InvalidParams("last: is before first", hint="`first` and `last` are numbers of lines", field="last")
     tree = None if params.snapshot is None else find_snapshot(call, params.snapshot)
@@ -197,13 +192,13 @@ def _now(call: Call, path: str) -> tuple[list[str], list[BlamedLines]]:
         text = _text(call, path, after)
         if text == seen:
             return text, runs
-    raise FileChanged(f"{path} changes all the time", hint="wait until it is written, or give a snapshot", file=path)
+    raise FileChanged(f"{path} keeps changing", hint="wait until no program writes it, or give a snapshot", file=path)
 
 
 def _track(call: Call) -> str:
     taken = call.request("snapshot/track", {})["hash"]
     if taken is None:
-        raise InvalidParams("snapshots of this folder are turned off", hint="the setting 'enabled' turns them on")
+        raise InvalidParams("snapshots of this folder are turned off", hint="the setting 'snapshot' turns them on")
     return taken
 
 
@@ -221,7 +216,7 @@ def _cut_blame(call: Call, params: BlameParams, runs: Sequence[BlamedLines], tex
     first, last = params.first or 1, min(params.last or count, count)
     if params.first is not None and first > count:
         has = "1 line" if count == 1 else f"{count} lines"
-        raise InvalidParams(f"first: {params.path} has {has}", hint="ask for lines that there are", field="first")
+        raise InvalidParams(f"first: {params.path} has {has}", hint="ask for lines that exist", field="first")
     shown = None if text is None else _fitting(text[first - 1 : last])
     end = last if shown is None else first + len(shown) - 1
     ranges: list[BlamedRange] = []

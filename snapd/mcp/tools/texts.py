@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from .results import Blame, BlamedRange, ChangeResult, Changes, Entry, Status
 
 _LISTED = 10
-"""The most files of an entry in a list."""
 
 
 def cut(diff: str) -> tuple[str, str | None]:
@@ -101,10 +100,7 @@ def plan_text(plan: ChangeResult) -> str:
 def note(
     tool: str, status: Status, *, token: str | None, left: int, unanswered: bool, differs: bool, cut_note: str | None
 ) -> str:
-    """Explains a status of `ChangeResult`, and what to do next.
-
-    Some clients show a model only the structured result, so it is included there.
-    """
+    """Explains a status and what to do next, in the structured result too: some clients show models only that."""
     said: dict[Status, str] = {
         "planned": f"This is a plan; nothing was changed yet. To carry it out, call `{tool}` again with the same "
         f'arguments and token "{token}".',

@@ -85,10 +85,7 @@ class Turns:
 
 
 class Threads(Executor):
-    """Runs each function at once, in an idle thread or a new one.
-
-    It needs no locks: shared state changes only by single operations of C code.
-    """
+    """Runs each function at once, in an idle or new thread; needs no locks, as it uses only atomic operations."""
 
     def __init__(self) -> None:
         self._work: SimpleQueue[Item | None] = SimpleQueue()
@@ -97,10 +94,7 @@ class Threads(Executor):
         self._closed = False
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Runs a function in a thread; see `Executor.submit`.
-
-        Raises `RuntimeError` after `shutdown`, or if the system cannot start another thread.
-        """
+        """Runs a function in a thread. Raises `RuntimeError` after `shutdown`, or if no thread can be started."""
         if self._closed:
             raise RuntimeError("the executor was shut down")
         if not self._claim():

@@ -1,11 +1,8 @@
 """Orders the requests of all clients on one workspace.
 
-- Requests of one client take effect in the order in which it sent them. A change waits for all earlier requests of its
-    client; a read waits for its earlier changes.
-- A busy workspace does not delay others. Requests for the write turn queue on the loop, first come, first served, and
-    take a thread only once they have it or are next.
-
-Reads of the store run in parallel with each other, and with the changes of other clients.
+Requests of one client take effect in the order sent: a change waits for all its earlier requests, a read for its
+earlier changes. Reads run in parallel with each other and with other clients' changes. Requests for the write turn
+queue on the loop, and take a thread only once they have it or are next, so a busy workspace does not delay others.
 """
 
 from __future__ import annotations
@@ -35,11 +32,9 @@ class Access(enum.Enum):
     """The effect of a request or notification on a workspace; the first three are those of the wire."""
 
     READ = "reads"
-    """Reads the store."""
     LOOK = "looks"
     """Reads, and needs the write turn while it scans the folder's files."""
     WRITE = "writes"
-    """Changes something, with the write turn."""
     DOCUMENT = "document"
     """Reports unsaved text in an editor; only writing requests depend on it."""
     SETTING = "setting"
@@ -50,10 +45,9 @@ _NEED_TURN = (Access.LOOK, Access.WRITE)
 
 
 class Ticket:
-    """A request's position in the queue of its workspace. Use it on the loop.
+    """A request's position in the queue. Use it on the loop, and always call `leave` at the end.
 
-    The owner must always call `leave` at the end, which calls `left` once. `quick` means that it reads no objects, so
-    it need not wait for other reads of its client.
+    `quick` requests read no objects, and need not wait for other reads of their client. `leave` calls `left` once.
     """
 
     def __init__(self, client: Hashable, access: Access, left: Callable[[], None], *, quick: bool = False) -> None:
@@ -75,10 +69,7 @@ class Ticket:
         return self.queue is not None and not self.is_over and self.queue.is_last(self)
 
     async def admitted(self) -> None:
-        """Waits until the folder is open and the earlier requests that this one depends on are done.
-
-        Raises `SnapdError` if the folder cannot be opened.
-        """
+        """Waits for the folder and the requests that this one depends on. Raises `SnapdError` if it cannot open."""
         await self._admitted
 
     async def turn(self) -> None:

@@ -14,7 +14,7 @@ from snapd.wire.errors import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND,
 if TYPE_CHECKING:
     from asyncio import StreamReader
 
-_NO_HEADER = "this is no header: expected a line `Content-Length: N` that CR LF ends"
+_NO_HEADER = "not a header: expected a line `Content-Length: N` that ends with CR LF"
 MAX_HEADER_BYTES = 16 << 10
 MAX_MESSAGE_BYTES = 64 << 20
 _HEADER = re.compile(rb"[A-Za-z0-9_.-]+[ \t]*:[^\r\n]*\r\n")
@@ -31,7 +31,6 @@ _HINTS = {
     SERVER_NOT_INITIALIZED: "send `initialize` first, and wait for its answer",
     INTERNAL_ERROR: "the log of the daemon says more; please report it",
 }
-"""Default hints by error code."""
 
 
 class HttpRequest(Exception):
@@ -41,14 +40,8 @@ class HttpRequest(Exception):
 async def read_frame(reader: StreamReader, limit: int, *, is_first: bool = False) -> bytes | None:
     """Reads one frame and returns its body; None at the end of the stream, even within a body.
 
-    Args:
-        reader: a stream with a limit of at least `MAX_HEADER_BYTES`.
-        limit: the longest body in bytes; a longer one is refused by its header.
-        is_first: whether it begins the stream: JSON without a header is then refused before a line ends.
-
-    Raises:
-        RpcError: the bytes are not a frame, or it is too long; nothing after it can be read.
-        HttpRequest: the client speaks HTTP.
+    `reader` has a limit of at least `MAX_HEADER_BYTES`; `limit` is for the body. With `is_first`, JSON without a header
+    is refused before a line ends. After an `RpcError`, nothing more can be read.
     """
     length = await _read_header(reader, is_first=is_first)
     if length is None:
@@ -117,10 +110,7 @@ def frame(body: bytes) -> bytes:
 
 
 def encode(message: dict[str, Any]) -> bytes:
-    """Encodes a message as JSON. Raises `TypeError` for values that are not JSON.
-
-    Surrogates, which represent names that are not UTF-8, become U+FFFD; other fields have the exact names.
-    """
+    """Encodes JSON, with U+FFFD for surrogates of names that are not UTF-8. Raises `TypeError` if it is not JSON."""
     try:
         return orjson.dumps(message)
     except TypeError:
@@ -138,11 +128,7 @@ def _without_surrogates(value: Any) -> Any:
 
 
 class RpcError(Exception):
-    """An error answer.
-
-    `code` is of JSON-RPC, LSP or snapd; the default `hint` depends on it. `message_id` is None if the request's id is
-    unknown. `data` has more JSON values, such as `kind` for an error of snapd.
-    """
+    """An error answer; `code` sets the default `hint`, `message_id` is None if unknown, `data` has more JSON values."""
 
     def __init__(
         self,
@@ -187,10 +173,7 @@ class Response:
 
 
 def parse(body: bytes) -> Request | Notification | Response:
-    """Parses a message; its params stay JSON values.
-
-    Raises `RpcError` if the body is not a JSON-RPC 2.0 message, or is a batch.
-    """
+    """Parses a message; its params stay JSON values. Raises `RpcError` if it is a batch or not JSON-RPC 2.0."""
     try:
         message = orjson.loads(body)
     except orjson.JSONDecodeError as error:

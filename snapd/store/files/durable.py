@@ -1,4 +1,7 @@
-"""Durable files, and reads of files that may disappear; an unreadable file raises, and does not count as missing."""
+"""Durable files (temporary file, fsync, rename, fsync of the directory), and reads of files that may disappear.
+
+An unreadable file or directory raises; it does not count as missing.
+"""
 
 from __future__ import annotations
 

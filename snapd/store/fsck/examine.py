@@ -503,7 +503,10 @@ def _of_events(named: Reachable) -> Iterator[Problem]:
 
 
 def disagreement(agrees: Callable[[], bool]) -> tuple[list[Problem], bool]:
-    """Returns the problems of the timeline, and whether its events are consistent; if not, `agrees` raises."""
+    """Checks the timeline; returns its problems, and whether the events themselves are consistent.
+
+    `agrees` returns whether the database matches the events, or raises if they are inconsistent.
+    """
     try:
         if agrees():
             return [], True

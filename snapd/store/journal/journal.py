@@ -269,7 +269,10 @@ class Journal:
         self._retire()
 
     def _remove(self, heads: Collection[ObjectId]) -> frozenset[ObjectId]:
-        """Removes loose commits that no reference names; returns those removed durably: others still need a frame."""
+        """Removes loose commits that no reference names, which a check would report as lost.
+
+        Returns those removed durably; the others still need their frame.
+        """
         try:
             named = set(self._references.read().targets.values())
             gone = frozenset(oid for oid in heads if oid not in named)

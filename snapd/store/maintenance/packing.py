@@ -152,7 +152,7 @@ def _write(
     try:
         handle = with_packs(store, packs, os.path.join(sources, "chosen"))
         builder = PathPackBuilder(handle)
-        builder.set_threads(threads)
+        builder.set_threads(threads)  # 0: one on each processor
         for oid, called in _in_order(handle, members, check).items():
             check()
             builder.add_named(oid, called)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import Any, TypeAlias
 
-# ISA-L's have the same methods; the names of zlib's own classes are known to type checkers only
+# ISA-L's have the same methods; only type checkers know the names of zlib's own classes
 Deflater: TypeAlias = "zlib._Compress"
 Inflater: TypeAlias = "zlib._Decompress"
 

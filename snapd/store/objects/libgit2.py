@@ -102,10 +102,10 @@ def supplied(backend: SuppliedObjects) -> pygit2.Repository:
 
 
 def with_packs(store: str, packs: Iterable[str], directory: str) -> pygit2.Repository:
-    """Creates a repository with the configuration of a store, and only the objects of some packs, without endings.
+    """Creates a repository with the configuration of a store, and only the objects of some packs.
 
-    The packs must have passed `PackIndex.check_deltas`. `directory` is empty and must stay as long as the repository is
-    used.
+    `packs` are paths without an ending; each must have passed `PackIndex.check_deltas`. `directory` is empty and must
+    stay as long as the repository is used.
     """
     above = os.path.join(directory, "pack")
     with os_errors(above):

@@ -76,7 +76,8 @@ SELECT ?, MAX(seq), ?, ? FROM touched WHERE path = ? AND seq <= ? HAVING MAX(seq
 class Database(TimelineQueries):
     """An open database, in a file of `made` or, for None, in memory. Only one thread at a time may use it.
 
-    Every method raises `sqlite3.Error` if the file cannot be read or written, or is damaged.
+    `is_read` opens it only for reading, if no process has it open. Every method raises `sqlite3.Error` if the file
+    cannot be read or written, or is damaged.
     """
 
     def __init__(self, path: str | None, *, is_read: bool = False) -> None:
@@ -437,7 +438,7 @@ def _send_message(connection: sqlite3.Connection, event: Event, what: MessageSen
 
 
 def _residual_changes(database: Database, step_id: StepId, found: SnapshotId) -> SnapshotId:
-    """Returns where a step without a client ends: at `found`, unless its client had disconnected before."""
+    """Returns the end of a step that no client ended: `found`, or the state when its client left."""
     statement = "SELECT MIN(seq) FROM spans WHERE step_id = ? AND is_left"
     (first,) = database.connection.execute(statement, (step_id,)).fetchone()
     event = None if first is None else database.event(first)
@@ -504,7 +505,7 @@ def _do_again(connection: sqlite3.Connection, turned: Reversal) -> None:
 
 
 def _take_back(connection: sqlite3.Connection, seq: int, place: int, what: Operated, turned: Reversal) -> bool:
-    """Applies an undo, or a step that an older snapd reverted; returns whether that changes the state of the item."""
+    """Applies an undo, or a step that an older snapd undid or redid; returns whether the item's state changes."""
     if turned.left is None:
         if turned.state == "undone" and not (turned.effects or turned.made_directories or turned.removed_directories):
             # an older snapd recorded a step as undone although all of it was in conflict
@@ -551,7 +552,7 @@ def remove(path: str) -> None:
 
 
 def seal(path: str) -> None:
-    """Writes the digest of a file that was closed in order, to detect damage; raises `OSError`."""
+    """Writes the digest of a file that was closed cleanly, to detect damage; raises `OSError`."""
     digest = _digest(path)
     failpoint("database.seal")
     descriptor = os.open(path + _SEAL, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, PRIVATE_FILE)
@@ -560,7 +561,7 @@ def seal(path: str) -> None:
 
 
 def is_sealed(path: str) -> bool | None:
-    """Whether a file is as it was closed; None if it was not closed in order. Raises `OSError`."""
+    """Whether a file is as it was closed; None if it was not closed cleanly. Raises `OSError`."""
     try:
         with open(path + _SEAL, "rb") as file:
             return file.read() == _digest(path)
@@ -579,7 +580,7 @@ def _digest(path: str) -> bytes:
 
 
 def closed(path: str) -> Database | None:
-    """Opens a database for reading that was closed in order and that no process has open; None if there is none."""
+    """Opens a cleanly closed database, which no process has open, for reading; None if there is none."""
     if not is_sealed(path):
         return None
     database = Database(path, is_read=True)

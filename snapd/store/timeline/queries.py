@@ -69,12 +69,12 @@ SELECT spans.step_id, parent, is_left AND (spoken_for OR spans.step_id = ?)
 FROM spans JOIN steps ON steps.step_id = spans.step_id
 WHERE spans.seq = ? ORDER BY spans.place
 """
-"""The steps of a span, with one that counts as reported by its client: whether each was left, and was reported."""
+"""The steps of a span: whether each was left, and later ended by a client; the given step counts as ended by one."""
 SEEN = """
 SELECT payload, commit_id FROM spans JOIN events ON events.seq = spans.seq JOIN steps ON steps.step_id = spans.step_id
 WHERE spans.step_id = ? AND (? OR steps.spoken_for OR NOT spans.is_left) ORDER BY spans.seq
 """
-"""The events with a step among their spans; where the step was left, only if its client reported on it."""
+"""The events with a step among their spans; where it was left, only if a client ended it afterwards."""
 ABOUT = """
 JOIN operations USING (seq) WHERE operations.session_id = ? AND state IN ('applied', 'partly') ORDER BY events.seq
 """
@@ -375,8 +375,8 @@ class EventQueries(Queries):
     def spans(self, step_id: StepId, *, spoken_for: bool = False) -> tuple[Span, ...]:
         """Lists the spans that have a step among their `steps`, oldest first.
 
-        Here and in `events`, a step of `Span.left` is also among the `steps` once its client reported on it;
-        `spoken_for` answers as if that had happened.
+        Here and in `events`, a step of `Span.left` is also among the `steps` once a client has ended it; `spoken_for`
+        answers as if that had happened.
         """
         events = self.events_of(step_id, spoken_for=spoken_for)
         return tuple([event.seen for event in events if event.seen is not None])
@@ -430,7 +430,7 @@ class EventQueries(Queries):
         return [(chain, seq, (commit, tree)) for chain, seq, commit, tree in self._rows(ROOTS)]
 
     def _event(self, payload: str, commit: ObjectId, speaking: StepId | None = None) -> Event:
-        """Decodes an event; `seen.steps` includes left steps whose client reported on them, and `speaking`."""
+        """Decodes an event; `seen.steps` includes left steps that a client ended later, and `speaking`."""
         event, _ = decode_event(payload, commit)
         if event.seen is None or not event.seen.left:
             return event

@@ -33,16 +33,11 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _BODY_SECONDS = 30.0
-"""How long a client may take to send a body."""
 
 
 @attrs.frozen
 class Service:
-    """State that all requests share.
-
-    `executor` waits for the daemon. `quick` is for status requests and `slow` for searches, so that neither blocks the
-    others. `others` are the other folders that the daemon has open.
-    """
+    """What all requests share; three executors, so that searches and long requests do not delay status requests."""
 
     link: Link
     hub: Hub
@@ -55,10 +50,7 @@ class Service:
 
     @asynccontextmanager
     async def about(self, workspace: str | None) -> AsyncIterator[Service]:
-        """The service for the folder of a request: an absolute path or `file:` URI; None is this server's folder.
-
-        Raises `InvalidParams` for any other value, and what `OtherFolders.opened` raises.
-        """
+        """The service for a folder, as an absolute path or `file:` URI (else `InvalidParams`); None is our own."""
         folder = self.folder if workspace is None else path_of(workspace)
         if folder == self.folder:
             yield self
@@ -68,10 +60,7 @@ class Service:
 
 
 class ApiRequest:
-    """A request with its values from path, query and body, by the route's names. `params` are the wire params.
-
-    Raises `InvalidParams` if the values do not fit.
-    """
+    """A request with its values, by the route's names, as wire `params`. Raises `InvalidParams` if these do not fit."""
 
     def __init__(self, service: Service, route: Route, request: Request, given: dict[str, Any]) -> None:
         self.service = service
@@ -91,27 +80,18 @@ class ApiRequest:
 
     @typed
     def ask(self, method: str, params: Any = None) -> Any:
-        """Sends a request to the daemon and returns the result as JSON values. Call it from the threads of `work`.
-
-        If the client disconnects, a read-only request is cancelled.
-        """
+        """Sends a request to the daemon, in a thread of `work`; a read is cancelled if the client disconnects."""
         return self.service.link.request(method, params, self._cancellation if self.route.verb == "GET" else None)
 
     def check_session(self) -> None:
-        """Checks that the step belongs to the session in the path. Call it from the threads of `work`.
-
-        Raises `UnknownSession` or `UnknownStep`.
-        """
+        """Raises `UnknownSession` or `UnknownStep` if the step is not of the path's session; in a thread of `work`."""
         session, step = self.given["id"], self.given["stepId"]
         found = self.ask("step/find", {"prefix": step, "sessionId": session, "limit": 1})["steps"]
         if not any(each["stepId"] == step for each in found):
             raise UnknownStep(f"session {session} has no step {step}", sessionId=session, stepId=step)
 
     async def work(self, work: Callable[[], T], executor: Executor | None = None) -> T:
-        """Runs `work`, which waits for the daemon, in a thread of the executor (default: the service's).
-
-        If the client disconnects, read-only work is cancelled; work that changes something runs to its end.
-        """
+        """Runs blocking work in a thread; if the client disconnects, read-only work is cancelled."""
         loop = asyncio.get_running_loop()
         doing = loop.run_in_executor(executor or self.service.executor, work)
         leaving = asyncio.ensure_future(self._left())
@@ -127,7 +107,6 @@ class ApiRequest:
             self._cancellation.cancel()
 
     async def _left(self) -> None:
-        """Returns when the client has disconnected."""
         while (await self.request.receive())["type"] != "http.disconnect":
             pass
 

@@ -40,7 +40,6 @@ _SYMLINK = "120000"
 _OF_SVG = {"Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'"}
 """An SVG may contain scripts: none may run, and nothing may be loaded."""
 SECONDS = 5.0
-"""How long the daemon may take to answer."""
 
 
 async def content(asked: ApiRequest) -> Response:
@@ -113,7 +112,6 @@ logger = logging.getLogger(__name__)
 _OF_REVERT = ("messageId", "partId", "snapshot", "diff", "applied", "files")
 _SPELLED = {"messageID": "messageId", "partID": "partId"}
 _ON_A_PAGE = 500
-"""Sessions per request."""
 
 
 async def diff(asked: ApiRequest) -> Response:

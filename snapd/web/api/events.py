@@ -29,10 +29,7 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 async def events(asked: ApiRequest) -> Response:
-    """Streams notifications from now on, or since the event id in `Last-Event-ID`.
-
-    Raises `InvalidParams` for an id that this server did not issue, and `Busy` if there are too many streams.
-    """
+    """Streams notifications since `Last-Event-ID` or from now on. Raises `Busy` if there are too many streams."""
     since = _since(asked)
     hub = asked.service.hub
     # before the request to the daemon, so that no event is lost between its answer and the stream

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .routes import Input, Route
 
 _ABOUT = (
-    "What snapd knows of one folder, and how to take back what agents did in it. Answers are the results of the "
+    "The history of one folder, and how to undo what agents did in it. Answers are the results of the "
     "methods of snapd's protocol. Every error is a problem (RFC 9457) with a `kind` that is stable, and a `hint` that "
     "says what to do. A name in a query or a body that the protocol does not know is refused."
 )
@@ -51,8 +51,6 @@ def document(routes: Iterable[Route], cookie: str) -> dict[str, Any]:
 
 
 class _Schemas:
-    """Adds the schema of each class to `schemas` (by class name) once."""
-
     def __init__(self, schemas: dict[str, Any]) -> None:
         self._schemas = schemas
 

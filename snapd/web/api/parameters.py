@@ -27,9 +27,7 @@ _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _BOOLEANS = {"true": True, "false": False}
 _PARAMS: Iterable[type[attrs.AttrsInstance]] = [method.params for method in METHODS.values()]
 _OF_THE_WIRE = frozenset(wire_name(field.name) for params in _PARAMS for field in fields_of(params))
-"""The names of all params of the wire."""
 _MOST_IN_QUERY = 1000
-"""The most fields in a query."""
 
 
 def from_path(route: Route, given: Mapping[str, str]) -> dict[str, str]:
@@ -38,10 +36,7 @@ def from_path(route: Route, given: Mapping[str, str]) -> dict[str, str]:
 
 
 def from_query(route: Route, query: bytes) -> dict[str, Any]:
-    """The query's values as JSON values, by the route's names.
-
-    Raises `InvalidParams` for a value that is malformed, of the wrong type, or unknown.
-    """
+    """The query's values by the route's names. Raises `InvalidParams` if one is malformed, mistyped or unknown."""
     try:
         pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_MOST_IN_QUERY)
     except ValueError as error:
@@ -55,26 +50,20 @@ def from_query(route: Route, query: bytes) -> dict[str, Any]:
 
 
 def from_body(route: Route, body: bytes) -> dict[str, Any]:
-    """The body's values by the route's names; an empty body is an empty object.
-
-    Raises `InvalidParams` if it is not a JSON object or has a field that the route does not have.
-    """
+    """The body's values by the route's names; an empty body is an empty object. Raises `InvalidParams`."""
     try:
         given = orjson.loads(body) if body.strip() else {}
     except orjson.JSONDecodeError as error:
-        raise InvalidParams(f"the body is no JSON: {error}", field="body") from error
+        raise InvalidParams(f"the body is not JSON: {error}", field="body") from error
     if not isinstance(given, dict):
-        raise InvalidParams("the body is no JSON object", field="body")
+        raise InvalidParams("the body is not a JSON object", field="body")
     known = _known(route, given, "body")
     # null means that a field is absent, as on the wire
     return {known[name].name: given[name] for name in known if given[name] is not None}
 
 
 def as_params(route: Route, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Converts the values to wire params, as JSON values.
-
-    Raises `InvalidParams` if they do not fit; its `field` is the route's name of the field.
-    """
+    """Converts values to wire params. Raises `InvalidParams`, whose `field` is the route's name of the field."""
     params: dict[str, Any] = {}
     for each in route.inputs:
         if each.name not in given or not each.into:
@@ -103,10 +92,10 @@ def _name_of(route: Route, field: str) -> str:
 
 
 def _known(route: Route, given: Mapping[str, Any], place: str) -> dict[str, Input]:
-    """The input for each given name, which may be the route's name or the wire's.
+    """The input for each given name, the route's or the wire's.
 
-    A read-only route ignores names that only other methods have, as the wire does. Everything else unknown is refused:
-    a misspelt `dryRun` would change files.
+    A read-only route ignores names of other methods, as the wire does; all others are refused: a misspelt `dryRun`
+    would change files.
     """
     own = {name: each for each in route.inputs for name in (each.into[-1:] or (each.name,))}
     own |= {each.name: each for each in route.inputs}

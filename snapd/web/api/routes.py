@@ -20,17 +20,12 @@ _NAME = re.compile(r"\{(\w+)\}")
 _OF_THE_CONNECTION = frozenset(wire_name(field.name) for field in fields_of(RequestParams))
 """Params that this server itself sets for the daemon."""
 WORKSPACE = "workspace"
-"""The query parameter that every route takes."""
 _ABOUT_WORKSPACE = "Another folder that the daemon has open: its absolute path, or its `file:` URI."
 
 
 @attrs.frozen
 class Input:
-    """One input of a route.
-
-    `into` is the path of its field in the params, such as `("range", "start")`; `kind` is its type, as in the wire
-    classes; `doc` is Markdown.
-    """
+    """One input; `into` is the path of its field in the params, as `("range", "start")`, and `doc` is Markdown."""
 
     name: str
     place: Literal["path", "query", "body"]
@@ -54,17 +49,9 @@ class Input:
 class Route:
     """A route of the API.
 
-    Attributes:
-        verb: the HTTP method.
-        path: with the names of its parameters in braces.
-        params: the class of its params.
-        results: the classes of its possible answers; empty if the answer is not JSON.
-        method: the wire method that it calls, if any.
-        names: the route's names of params fields, where they differ from the wire's.
-        aliases: additional names of inputs.
-        of_session: whether the path names a session that its step must belong to.
-        kinds: error kinds that it may answer with besides those of its method.
-        media: the content types of its answer.
+    `names` and `aliases` are its names of params fields that differ from the wire's. `results` is empty and `media` has
+    the content types if the answer is not JSON. `kinds` are error kinds besides those of its method. With `of_session`,
+    the path names a session that the step must belong to.
     """
 
     verb: Literal["GET", "POST"]
@@ -108,7 +95,6 @@ class Route:
 
 
 def _present(annotation: Any) -> Any:
-    """The type of a field without the markers for its absence."""
     if get_origin(annotation) in (Union, UnionType):
         members = [each for each in get_args(annotation) if each is not NoneType]
         return members[0] if len(members) == 1 else Union[tuple(members)]  # noqa: UP007 - made at run time

@@ -30,11 +30,8 @@ if TYPE_CHECKING:
 SECONDS = 1.0
 """How long one request searches; the next one continues from its cursor."""
 _HITS = 50
-"""The default number of hits per answer."""
 _ENTRIES = 50
-"""History entries per request to the daemon."""
 _LONGEST = 200
-"""The most characters of a search text."""
 _PLACES = ("prompts", "files", "texts")
 MATCHES = 20
 """The most files, and the most lines, listed for one step."""
@@ -47,10 +44,7 @@ _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
 async def search(asked: ApiRequest) -> Response:
-    """Answers with the hits and a cursor to continue.
-
-    Raises `InvalidParams` if the text is empty or too long, or the cursor belongs to another search.
-    """
+    """Answers with hits and a cursor. Raises `InvalidParams` for a wrong text length, or a cursor of another search."""
     text = asked.params["q"]
     if not text or len(text) > _LONGEST:
         raise InvalidParams(f"q: expected 1 to {_LONGEST} characters", field="q")
@@ -67,13 +61,9 @@ async def search(asked: ApiRequest) -> Response:
 
 @attrs.frozen
 class Position:
-    """Where a search continues.
+    """Where a search continues: at `file` files into `entry` ("" for the first) of the history page `cursor`.
 
-    Attributes:
-        cursor: the page of the history; None for the first.
-        entry: the entry of that page to continue with; "" for its first.
-        at: when that entry began. Newer entries may have been added before it, or it may have been removed.
-        file: how many files of that entry have been searched.
+    `at` is when that entry began: newer entries may precede it by now, or it may have been removed.
     """
 
     cursor: str | None = None
@@ -95,10 +85,7 @@ class Search:
         self._limit = limit
 
     def run(self, begin: Position, is_late: Callable[[], bool]) -> dict[str, Any]:
-        """Searches from `begin` until there are enough hits or `is_late()`; always makes some progress.
-
-        Returns a `SearchResult` as JSON values.
-        """
+        """A `SearchResult` as JSON values; searches until there are enough hits or `is_late()`, with some progress."""
         answer: dict[str, Any] = {"hits": []}
         for position, entry in self._entries(begin):
             if "until" in answer and (len(answer["hits"]) >= self._limit or is_late()):
@@ -127,7 +114,7 @@ class Search:
             # not a cursor of this server
             pass
         raise InvalidParams(
-            "cursor: not the nextCursor of an answer to this question",
+            "cursor: not a nextCursor of this search",
             hint="search again without a cursor",
             field="cursor",
         )
@@ -140,7 +127,6 @@ class Search:
         return hashlib.sha256(orjson.dumps([self._needle.text, sorted(self._needle.places)])).hexdigest()[:16]
 
     def _entries(self, begin: Position) -> Iterator[tuple[Position, protocol.Entry]]:
-        """The steps and messages from a position on, each with its own position."""
         cursor, is_reached = begin.cursor, False
         while True:
             page = self._ask("session/history", {"renames": True, "limit": _ENTRIES, "cursor": cursor})
@@ -155,7 +141,6 @@ class Search:
 
 
 def _key(entry: protocol.Entry) -> str:
-    """An id that is unique among entries."""
     if entry["kind"] == "step":
         return f"step {entry['step']['stepId']}"
     return f"{entry['kind']} {entry.get('sessionId', '')} {entry.get('messageId', '')}"
@@ -205,7 +190,7 @@ class Step:
         self._files = step.get("files") or []
 
     def look(self, first: int, is_late: Callable[[], bool]) -> tuple[dict[str, Any] | None, int | None]:
-        """Searches the step's files from number `first` on, at least one batch, until `is_late()`.
+        """Searches at least one batch of files from number `first` on, until `is_late()`.
 
         Returns the hit and the file to continue with: None if the whole step has been searched.
         """
@@ -226,7 +211,6 @@ class Step:
         return {"kind": "step", **about, "at": self._step["startedAt"], **found}, done
 
     def _named(self) -> dict[str, Any]:
-        """The matches in the step's description and file names."""
         found: dict[str, Any] = {}
         needle = self._needle
         if "prompts" in needle.places and needle.is_in(self._step.get("description")):
@@ -283,10 +267,7 @@ class Step:
 
 
 def changed_lines(diff: str) -> Iterator[tuple[str, int, str]]:
-    """Parses the unified diff of one file.
-
-    Yields "added" or "deleted", the line number in the new or old file, and the text of each changed line.
-    """
+    """Yields "added" or "deleted", the number in the new or old file, and the text of each changed line of a diff."""
     old = new = old_left = new_left = 0
     for line in diff.split("\n"):
         if old_left <= 0 and new_left <= 0:

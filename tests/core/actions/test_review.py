@@ -229,7 +229,7 @@ def test_what_was_shown_must_still_be_so(agents: Agents, reviewer: Reviewer) -> 
     agents.bench.write({"a.txt": text(l2=b"one", l20=b"mine")})
     state = agents.bench.read()
     for name in ("a.txt", "b.txt"):
-        with pytest.raises(FileChanged, match=r"a\.txt is not as it was shown"):
+        with pytest.raises(FileChanged, match=r"a\.txt has changed since it was shown"):
             reviewer.keep(name, expect=shown)
     with pytest.raises(FileChanged):
         reviewer.reverted(Choice(expect=shown))

@@ -71,7 +71,7 @@ def blamed_lines(
     first, count = lines or (1, len(writers))
     if first - 1 + count > len(writers):
         raise InvalidParams(
-            f"range: {shown(path)} has {len(writers)} lines", hint="ask for lines that there are", field="range"
+            f"range: {shown(path)} has {len(writers)} lines", hint="ask for lines that exist", field="range"
         )
     found = []
     for writer, group in groupby(writers[first - 1 : first - 1 + count]):
@@ -134,7 +134,7 @@ class TextBlame(_LineHistory):
         The file may have been deleted since. Raises `InvalidParams` if the text is binary or has no such lines.
         """
         if len(text.data) > TEN_MIB or is_binary(text.data):
-            raise InvalidParams(f"content: this is no text of {shown(path)}, or over 10 MB", field="content")
+            raise InvalidParams(f"content: not a text of {shown(path)}, or over 10 MB", field="content")
         with self._writer.turn(call):
             look = self._looking.look(call)
         with call.holding(self._lock):

@@ -282,7 +282,7 @@ class Review:
         for path, id_ in choice.expect.items():
             if shown_now.get(path) != id_:
                 raise FileChanged(
-                    f"{shown(path)} is not as it was shown",
+                    f"{shown(path)} has changed since it was shown",
                     hint="look at its pending changes again, then decide",
                     file=shown(path),
                     reason="changedSince",

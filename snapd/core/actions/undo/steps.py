@@ -26,7 +26,7 @@ from snapd.model.snapshot import SYMLINK, Entry, FileOutcome, Outcome, RelPath
 from snapd.model.timeline import Operation, OperationKind, SessionId, Step, StepId, StepQuery, UndoUnit
 from snapd.store.store import Store
 
-_REDO = "'snapd redo' does again what was undone last"
+_REDO = "'snapd redo' redoes what was undone last"
 
 
 @attrs.frozen
@@ -211,7 +211,7 @@ class UndoSteps:
         if len(names := {step.session_id for step in steps}) > 1:
             raise InvalidParams(
                 f"messageId: several sessions have a message {message_id!r}: {', '.join(sorted(names))}",
-                hint="say which session is meant",
+                hint="name the session",
                 field="sessionId",
             )
         tasks = [task for task in self._whole(steps, options, call) if task.is_change]
