@@ -17,7 +17,7 @@ from snapd.model.errors import InvalidParams, PathOutsideWorkspace
 from snapd.model.paths import to_uri
 from snapd.model.snapshot import EXECUTABLE, REGULAR, TEN_MIB
 from snapd.notes.project import LAST_SECOND
-from snapd.staging.git import GitFailed
+from snapd.staging.repository import GitFailed
 from snapd.store.objects.codec import batch_objects
 
 if TYPE_CHECKING:

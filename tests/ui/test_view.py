@@ -17,7 +17,7 @@ import pytest
 from snapd_client import Client
 
 from snapd.cli.ui import contents, history
-from snapd.cli.ui.link import Link
+from snapd.cli.ui.app import Link
 from snapd.model.errors import IoError
 from tests.cli.steps import numbered, put, read
 

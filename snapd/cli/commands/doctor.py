@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 from snapd._version import __version__
 from snapd.cli.exit_codes import DONE, FAILED
 from snapd.cli.parsing.command import Answer, Command, common
-from snapd.cli.requests.connection import ask, backend
-from snapd.cli.requests.folder import folder_of, folders_with_same_files, former_words
+from snapd.cli.requests.connection import ask, backend, folder_of, folders_with_same_files, former_words
 from snapd.cli.terminal.errors import readable
-from snapd.cli.terminal.filenames import shell_name
+from snapd.cli.terminal.layout import shell_name
 from snapd.cli.terminal.output import Painter, print_json, printable, settings, size, watching
 from snapd.locations import Locations
 from snapd.model.errors import InvalidParams

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import Answer, Command, common
-from snapd.cli.requests.connection import connected
-from snapd.cli.requests.folder import folder_of
+from snapd.cli.requests.connection import connected, folder_of
 from snapd.locations import Locations
 from snapd.model.errors import InvalidParams
 
@@ -187,8 +186,7 @@ def ui(options: argparse.Namespace) -> int:
     if not (os.isatty(0) and os.isatty(2)):
         raise InvalidParams("the terminal view needs a terminal", hint="'snapd log' prints the same", field="ui")
 
-    from snapd.cli.ui.app import TerminalView
-    from snapd.cli.ui.link import Link
+    from snapd.cli.ui.app import Link, TerminalView
 
     link = Link(options.socket, folder_of(options))
     if options.color == "never":
