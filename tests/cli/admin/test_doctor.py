@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from snapd.cli.commands import doctor
-from snapd.cli.commands.machine import CheckFailed
+from snapd.cli.commands.doctor import CheckFailed
 from tests.cli.steps import put
 
 if TYPE_CHECKING:
