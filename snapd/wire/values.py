@@ -298,7 +298,7 @@ class Origin:
 
 @attrs.frozen(kw_only=True)
 class Signature:
-    """What is known of the signature of what was fetched, by the user's own git configuration."""
+    """The state of the signature of something fetched, checked with the user's own git configuration."""
 
     state: Annotated[
         Literal["good", "partial", "unknown", "bad", "unchecked"],
@@ -316,7 +316,7 @@ class Signature:
 
 @attrs.frozen(kw_only=True)
 class FormerHistory:
-    """A history that the folder may take: of itself under a former name, or of another folder that had its name.
+    """A history that the folder may adopt: its own from a former name, or that of another folder that had its name.
 
     snapd never takes one by itself. `snapd adopt` takes it.
     """
