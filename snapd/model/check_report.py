@@ -6,7 +6,7 @@ import attrs
 
 from snapd.model.snapshot import ObjectId, RelPath
 from snapd.model.timeline import OperationId, SessionId, StepId
-from snapd.wire.words import ProblemKind
+from snapd.wire.check import ProblemKind
 
 
 @attrs.frozen

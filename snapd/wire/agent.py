@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import attrs
 
 from .message import SessionNewsResult
 from .session import AgentProcess
 from .values import RequestParams, TreeHash
-from .words import AgentEvent
+
+AgentEvent = Literal[
+    "sessionStart",
+    "prompt",
+    "callBegin",
+    "callEnd",
+    "callOver",
+    "taskEnd",
+    "turnEnd",
+    "subagentBegin",
+    "subagentEnd",
+    "sessionEnd",
+]
 
 
 @attrs.frozen(kw_only=True)

@@ -7,7 +7,25 @@ from typing import Annotated, Literal
 import attrs
 
 from .values import URI, RequestParams, TreeHash
-from .words import ProblemKind
+
+ProblemKind = Literal[
+    "damagedObject",
+    "missingObject",
+    "damagedPack",
+    "damagedIndex",
+    "damagedReference",
+    "lostReference",
+    "lostRecord",
+    "lostEvent",
+    "notKept",
+    "damagedJournal",
+    "damagedTimeline",
+    "damagedNumbers",
+    "damagedRoot",
+    "damagedConfig",
+    "permissions",
+    "newerFormat",
+]
 
 
 @attrs.frozen(kw_only=True)

@@ -8,47 +8,13 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .agent_words import TITLES_AND_COLOURS
 from .errors import ERRORS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-AgentEvent = Literal[
-    "sessionStart",
-    "prompt",
-    "callBegin",
-    "callEnd",
-    "callOver",
-    "taskEnd",
-    "turnEnd",
-    "subagentBegin",
-    "subagentEnd",
-    "sessionEnd",
-]
-"""What an agent did: `agent/report` says what follows from each."""
-
-ProblemKind = Literal[
-    "damagedObject",
-    "missingObject",
-    "damagedPack",
-    "damagedIndex",
-    "damagedReference",
-    "lostReference",
-    "lostRecord",
-    "lostEvent",
-    "notKept",
-    "damagedJournal",
-    "damagedTimeline",
-    "damagedNumbers",
-    "damagedRoot",
-    "damagedConfig",
-    "permissions",
-    "newerFormat",
-]
-"""What can be wrong with a store."""
 
 REASONS = {
     "already": "it is so already",

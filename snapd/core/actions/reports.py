@@ -22,7 +22,7 @@ from snapd.model.timeline import SessionId, Step, StepId
 from snapd.model.tools import is_edit
 from snapd.store.store import Store
 from snapd.watch.agents import AgentAtWork
-from snapd.wire.words import AgentEvent
+from snapd.wire.agent import AgentEvent
 
 
 @attrs.frozen
