@@ -463,7 +463,7 @@ class TerminalView(App[None]):
                 self._plan(attrs.evolve(operation, note=_CHANGED), decisions)
                 return
             self.diff.choose_nothing()
-            conflict = operations.has_conflicts(outcome)
+            conflict = any(file["outcome"] == "conflict" for file in outcome["files"])
             said = [operations.said_of(outcome), *([operation.way_back] if operation.way_back and not conflict else [])]
             self.notify(" ".join(said), severity="warning" if conflict else "information", markup=False)
 
