@@ -42,7 +42,7 @@ def why(contested: dict[str, Any]) -> str:
 
 def whose(changed_by: dict[str, Any]) -> str:
     """Describes whose work something is: "your changes of 14:36", "step 3f2a9c of claude"."""
-    whose_own = {"user": "your", "unknown": "somebody's"}.get(changed_by["author"])
+    whose_own = {"user": "your", "unknown": "someone's"}.get(changed_by["author"])
     if whose_own is None:
         return _name(changed_by)
     at = changed_by.get("at")
@@ -66,7 +66,7 @@ def _author(changed_by: dict[str, Any]) -> str:
 def _name(changed_by: dict[str, Any]) -> str:
     if changed_by["author"] == "step":
         return _step(changed_by["stepId"], changed_by.get("agent"))
-    return {"user": "you", "unknown": "somebody"}.get(changed_by["author"]) or f"the {changed_by['kind']}"
+    return {"user": "you", "unknown": "someone"}.get(changed_by["author"]) or f"the {changed_by['kind']}"
 
 
 def _step(step_id: str, agent: str | None) -> str:
