@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Folder:
-    """A settings folder: `usual` in the home directory, or `below` the directory in the environment variable."""
+    """A settings folder: `below` under the environment variable's directory, else under `usual` in the home."""
 
     usual: str
     variable: str | None = None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from snapd._version import __version__
-from snapd.mcp.link import Link
+from snapd.mcp.call import Link
 from snapd.mcp.messages import Output, read_lines
 from snapd.mcp.server import MAX_CALLS, Server
 from snapd.model.errors import Cancelled, IoError
@@ -214,7 +214,7 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(peer: Peer) -> None:
         ("show", {}, "step: is missing"),
         ("show", {"step": 1}, "step: expected a string"),
         ("show", {"step": "last", "stpe": 1}, "stpe: is unknown"),
-        ("show", {"step": "nothing hexadecimal"}, "step: expected the id"),
+        ("show", {"step": "nothing hexadecimal"}, "step: expected a step id"),
         ("history", {"limit": 0}, "limit: expected an integer of at least 1"),
         ("history", {"limit": True}, "limit: expected an integer"),
         ("history", {"files": "a.txt"}, "files: expected an array"),
@@ -222,17 +222,17 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(peer: Peer) -> None:
         ("diff", {"step": "ab", "snapshot": "last"}, "snapshot: cannot be used with step"),
         ("blame", {}, "path: is missing"),
         ("blame", {"path": "a.txt", "first": 0}, "first: expected an integer of at least 1"),
-        ("blame", {"path": "a.txt", "first": 3, "last": 2}, "last: is before first"),
+        ("blame", {"path": "a.txt", "first": 3, "last": 2}, "last: must not be before first"),
         ("undo", {"step": "ab", "message": "m"}, "message: cannot be used with step"),
         ("undo", {"message": "m", "count": 2}, "count: cannot be used with"),
         ("undo", {"files": ["a.txt"]}, "files: only with a step"),
         ("restore_file", {"path": "a.txt"}, "step: give a step or a snapshot"),
         ("restore_file", {"path": "a.txt", "step": "ab", "when": "during"}, "when: expected"),
-        ("checkpoint", {"name": "  "}, "name: expected 1 to 100 characters"),
-        ("checkpoint", {"name": "x" * 101}, "name: expected 1 to 100 characters"),
-        ("checkpoint", {"name": "two\nlines"}, "name: expected 1 to 100 characters"),
-        ("checkpoint", {"name": "last"}, "could be taken for a snapshot"),
-        ("checkpoint", {"name": "abcdef"}, "could be taken for a snapshot"),
+        ("checkpoint", {"name": "  "}, "name: expected 1 to 100 printable characters"),
+        ("checkpoint", {"name": "x" * 101}, "name: expected 1 to 100 printable characters"),
+        ("checkpoint", {"name": "two\nlines"}, "name: expected 1 to 100 printable characters"),
+        ("checkpoint", {"name": "last"}, "looks like a snapshot"),
+        ("checkpoint", {"name": "abcdef"}, "looks like a snapshot"),
     ],
 )
 def test_wrong_arguments_are_told_to_the_model(peer: Peer, tool: str, arguments: Any, said: str) -> None:

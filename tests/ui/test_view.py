@@ -17,7 +17,7 @@ import pytest
 from snapd_client import Client
 
 from snapd.cli.ui import contents, history
-from snapd.cli.ui.link import Link
+from snapd.cli.ui.app import Link
 from snapd.model.errors import IoError
 from tests.cli.steps import numbered, put, read
 
@@ -76,7 +76,7 @@ async def test_it_is_live_and_stays_where_it_is(client: Client, project: str) ->
         take(client, project, {"basket.py": b"%d\n" % number}, description=f"number {number}")
     async with shown(project) as view:
         await view.select("number 12")
-        selected, place = view.app.rows.selected, view.app.rows.cursor - view.app.rows.scroll_offset.y
+        selected, place = view.app.rows.row, view.app.rows.cursor - view.app.rows.scroll_offset.y
         assert selected is not None
         assert view.app.rows.scroll_offset.y > 0 or place > 10
         put(project, {"mine.txt": b"mine\n"})
@@ -89,7 +89,7 @@ async def test_it_is_live_and_stays_where_it_is(client: Client, project: str) ->
         client.step_end(step)
         await view.until(lambda: any("just begun +1 -0" in row for row in view.rows), "the step that has ended")
         await view.until(lambda: "open step" not in view.status, "the number of open steps")
-        now = view.app.rows.selected
+        now = view.app.rows.row
         assert now is not None
         assert now.key == selected.key
         assert view.app.rows.cursor > 12

@@ -11,19 +11,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from snapd.cli.exit_codes import DONE, FAILED, NOT_ALL
 from snapd.cli.parsing.command import Answer, Command, common
-from snapd.cli.requests.connection import ask, backend, pages
-from snapd.cli.requests.folder import folder_of
+from snapd.cli.requests.connection import ask, backend, folder_of, pages
 from snapd.cli.requests.names import all_sessions, find_session, latest_session
-from snapd.cli.terminal.filenames import printable, shell_name
-from snapd.cli.terminal.layout import one_line
+from snapd.cli.terminal.layout import one_line, printable, shell_name
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, print_json, step_line, summary
 from snapd.model.errors import InvalidParams
 from snapd.model.paths import absolute, from_uri, to_uri
 from snapd.worktree.export import Scratch
 
-from .bisect_command import TrialCommand
-from .bisect_trials import Change, Found, Trial, changes_of, find, span
+from .bisect_trials import Change, Found, Trial, TrialCommand, changes_of, find, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -137,13 +134,13 @@ class _Split(argparse.Action):
 def bisect(options: argparse.Namespace) -> int:
     """Find the step that broke a command.
 
-    Finds the step of a session that broke a command, such as a test. The command runs on snapshots before,
-    between and after the steps, in a temporary folder outside of the project ($TMPDIR), which is removed in the
-    end; the project is not touched. The command's exit code says what it found, as for 'git bisect run': 0 is
+    Find the step of a session that broke a command, such as a test. The command runs on snapshots before,
+    between and after the steps, in a temporary folder outside of the project ($TMPDIR), which is removed
+    afterwards; the project is not touched. The command's exit code says what it found, as for 'git bisect run': 0 is
     good, 125 skips the snapshot, another one up to 127 is bad, and a higher one stops the search. Ignored files
     and .git are in no snapshot: if the command needs installed packages, have it install them, and --reuse
-    keeps them. It gets no input and no terminal, its output goes to standard error, and what it leaves running
-    is ended. Steps of other sessions that ran at the same time are tried by themselves; steps that were undone
+    keeps them. It gets no input and no terminal, its output goes to standard error, and processes that it leaves
+    running are ended. Steps of other sessions that ran at the same time are tried separately; steps that were undone
     are not tried.
     """
     words = _command(options)
@@ -183,7 +180,7 @@ def _search(
     changes: list[Change],
     trials: list[Trial],
 ) -> Found:
-    """Runs the command in a temporary folder, which is removed in the end; adds each run to `trials`."""
+    """Runs the command in a temporary folder, which is removed afterwards; adds each run to `trials`."""
     above = os.fsencode(os.path.realpath(tempfile.gettempdir()))
     if above == root or above.startswith(root.rstrip(b"/") + b"/"):
         raise InvalidParams(

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.parsing.command import Answer, Command, common
-from snapd.cli.requests.connection import ask, backend, daemon_at, settings_of
-from snapd.cli.requests.folder import folder_of
+from snapd.cli.requests.connection import ask, backend, daemon_at, folder_of, settings_of
 from snapd.cli.terminal.asking import confirmed, declined
-from snapd.cli.terminal.filenames import shell_name
+from snapd.cli.terminal.layout import shell_name
 from snapd.cli.terminal.output import print_json, printable, size
 from snapd.locations import Locations, stores_directory
 from snapd.model.errors import InvalidParams, IoError, SnapdError, StoreLocked
@@ -93,8 +92,8 @@ def _adopt_arguments(parser: Parser) -> None:
 def adopt(options: argparse.Namespace) -> int:
     """Take the history of a folder that was renamed, or that was here before.
 
-    snapd notices when a folder was renamed or moved. This command gives it its history back. What the folder
-    has by now is kept, and a second 'snapd adopt' exchanges the two. It restarts the daemon.
+    snapd notices when a folder was renamed or moved. This command gives the folder its history back. The history that
+    the folder has now is kept, and a second 'snapd adopt' exchanges the two. It restarts the daemon.
     """
     from snapd.folders.former import adopt as take
     from snapd.folders.root import store_of

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import FOLDER, Command, socket_option
-from snapd.cli.requests.connection import connected
-from snapd.cli.requests.folder import folder_of
+from snapd.cli.requests.connection import connected, folder_of
 from snapd.model.errors import InvalidParams
 
 if TYPE_CHECKING:
@@ -127,8 +126,8 @@ def hook(options: argparse.Namespace) -> int:
 
     Reads one event of an agent as JSON on standard input, and records it: a prompt is a message, a call of a
     tool is a step. It exits with 0, whatever happens, and prints JSON for the agent, or nothing. It takes two
-    seconds at most ($SNAPD_HOOK_SECONDS). What it passes over is in hook.log, in the directory of the daemon's
-    socket, and with $SNAPD_LOG on standard error.
+    seconds at most ($SNAPD_HOOK_SECONDS). What it cannot record is in hook.log, in the directory of the daemon's
+    socket, and with $SNAPD_LOG also on standard error.
     """
     from snapd.hook.main import main
 

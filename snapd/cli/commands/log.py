@@ -23,6 +23,7 @@ from snapd.cli.terminal import pager
 from snapd.cli.terminal.layout import aligned, cell, columns, fit, one_line, pad, terminal_width
 from snapd.cli.terminal.naming import (
     agent_name,
+    agent_or_id,
     beginning,
     changed,
     command_of,
@@ -313,7 +314,7 @@ def _diff_of(found: Backend, entry: dict[str, Any], form: Any, *, only: bool) ->
 
 def _whole_prompt(entry: dict[str, Any], sessions: Mapping[str, dict[str, Any]], painter: Painter) -> str:
     name = painter.paint(printable(beginning(entry["messageId"])), "yellow")
-    head = f"{name}  {moment(entry['at']):%Y-%m-%d %H:%M}  {_agent(sessions[entry['sessionId']])}"
+    head = f"{name}  {moment(entry['at']):%Y-%m-%d %H:%M}  {agent_or_id(sessions[entry['sessionId']])}"
     return "\n".join([head, *_prompt_lines(entry)])
 
 
@@ -437,7 +438,7 @@ def entry_line(
     session = sessions.get(entry["step"]["sessionId"] if entry["kind"] == "step" else entry.get("sessionId", ""))
     is_agent = session is not None and entry["kind"] != "message"
     author = (cell(who, _WHO, width), agent_style(session) if is_agent else "dim")
-    count = (" ".join(f"{sign}{_total(entry, key)}" for sign, key in _COUNTED), "")
+    count = (" ".join(f"{sign}{sum(int(row[key]) for row in entry['files'])}" for sign, key in _COUNTED), "")
     counted = [count] if entry["files"] and not _is_counted(entry) else []
     # a narrow terminal omits first the author, then the counts
     for before, after in (([author], [*counted, *state]), ([], [*counted, *state]), ([], state)):
@@ -460,7 +461,7 @@ def _words(entry: dict[str, Any], sessions: Mapping[str, dict[str, Any]]) -> tup
     if entry["kind"] == "step":
         step = entry["step"]
         what = f"{step_name(step)}  {command_of(step)}".rstrip()
-        return short(step["stepId"]), _agent(sessions[step["sessionId"]]), what
+        return short(step["stepId"]), agent_or_id(sessions[step["sessionId"]]), what
     if entry["kind"] == "message":
         return printable(beginning(entry["messageId"])), "you", prompt_of(entry)
     # it has no id but that of the snapshot after it
@@ -468,14 +469,6 @@ def _words(entry: dict[str, Any], sessions: Mapping[str, dict[str, Any]]) -> tup
     if entry["kind"] == "user":
         said = git_line(entry["git"]) if "git" in entry and not entry["files"] else changed(entry["files"])
         return name, "unknown" if "unknown" in entry else "you", said
-    who = _agent(sessions[entry["sessionId"]]) if "sessionId" in entry else "you"
+    who = agent_or_id(sessions[entry["sessionId"]]) if "sessionId" in entry else "you"
     said = ", ".join(map(short, entry.get("steps") or ()))
     return name, who, f"{entry['kind']} {said}".rstrip()
-
-
-def _agent(session: dict[str, Any]) -> str:
-    return agent_name(session) or printable(short(session["sessionId"]))
-
-
-def _total(entry: dict[str, Any], key: str) -> int:
-    return sum(int(row[key]) for row in entry["files"])

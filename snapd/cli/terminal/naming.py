@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.wire.words import agent_title, git_words
 
-from .filenames import printable
-from .layout import one_line
+from .layout import one_line, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,6 +55,11 @@ def prompt_of(message: Any) -> str:
 def agent_name(answer: Any) -> str:
     """Returns the agent of a session or a step, as people call it; empty if it has none."""
     return one_line(answer.get("agent"))
+
+
+def agent_or_id(session: Any) -> str:
+    """Returns the agent of a session; if it has none, the session's id."""
+    return agent_name(session) or printable(short(session["sessionId"]))
 
 
 def session_name(session: Any) -> str:

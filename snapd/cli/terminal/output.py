@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from snapd.wire.words import agent_colour
 
 from . import errors
-from .filenames import STYLE
-from .filenames import printable as printable
-from .layout import aligned, columns, fit_title, one_line, pad, terminal_width
+from .layout import STYLE, aligned, columns, fit_title, one_line, pad, terminal_width
+from .layout import printable as printable
 from .naming import short, step_name
 from .streams import Text
 
@@ -99,7 +98,7 @@ def summary(painter: Painter, diffs: Iterable[dict[str, Any]], width: int | None
         line = f"{start}{counts(painter, row)} {_bar(painter, row, bar, most)}"
         lines.append(line.rstrip())
     added, deleted = (sum(row[key] for row in rows) for key in ("additions", "deletions"))
-    files = "1 file" if len(rows) == 1 else f"{len(rows)} files"
+    files = counted(len(rows), "file")
     total = f"{files} changed, {painter.paint(f'+{added}', 'green')} {painter.paint(f'-{deleted}', 'red')}"
     return "\n".join([*lines, total])
 
