@@ -58,6 +58,8 @@ SELECT seq FROM events WHERE seq > (SELECT COALESCE(MAX(seq), 0) FROM listed) AN
 """  # noqa: S608 - the name is a constant
 TAKEN = "SELECT * FROM snapshots "
 HEAD = "SELECT head_tree, head_coverage FROM events WHERE head_tree IS NOT NULL ORDER BY seq DESC LIMIT 1"
+# only events with a head have one; without this condition, SQLite would read all others, too
+GIT = "SELECT git FROM events WHERE head_tree IS NOT NULL AND git IS NOT NULL ORDER BY seq DESC LIMIT 1"
 SESSION = """
 SELECT session_id, agent, title, started, ended, step_count, (
     SELECT SUBSTR(text, 1, 500) FROM messages
@@ -355,7 +357,7 @@ class EventQueries(Queries):
     @property
     def git(self) -> GitStateId | None:
         """The git state at the last event that names one."""
-        tree = self._value("SELECT git FROM events WHERE git IS NOT NULL ORDER BY seq DESC LIMIT 1")
+        tree = self._value(GIT)
         return None if tree is None else GitStateId(tree)
 
     def git_events_of(self, step_id: StepId) -> tuple[Event, ...]:

@@ -18,14 +18,12 @@ TABLES = (
         milliseconds INTEGER NOT NULL,
         head_tree BLOB,
         head_coverage BLOB,
-        git BLOB,
-        git_before BLOB,
+        git BLOB, git_before BLOB,
         payload TEXT NOT NULL
     )
     """,
     "CREATE INDEX events_of_a_chain ON events (chain, seq)",
     "CREATE INDEX events_with_a_head ON events (seq) WHERE head_tree IS NOT NULL",
-    "CREATE INDEX events_with_git ON events (seq) WHERE git IS NOT NULL",
     # in all tables, `seq` is the event that made the row; a snapshot that no event took has a `place` below 0
     """
     CREATE TABLE snapshots (

@@ -58,8 +58,8 @@ def test_so_many_stay(tmp_path: Path, most: int) -> None:
     bench.keep(max_snapshots=most)
     removed, freed = bench.workspace.upkeep.cleanup(None, Call())
     assert removed == max(0, 8 - most)
-    # what cannot be compressed is gone for sure
-    assert freed >= removed * 2000
+    # what cannot be compressed is gone for sure; the database may have grown by a page
+    assert freed >= removed * 2000 - 1024
     assert known(bench, states) == list(states)[-most:]
     check(bench, states, set(list(states)[:-most]))
 
