@@ -170,6 +170,10 @@ class Place:
             lines[self._numbers % len(lines)] = b"edit %06d of %06d\n" % (self._numbers, at)
             self.write({name: b"".join(lines)})
 
+    def commit(self) -> None:
+        """Commits everything."""
+        self._git(self.folder, "commit", "-qam", "guard")
+
     def objects(self) -> dict[str, tuple[str, int]]:
         """Kind and length of each object in the store, as git finds them; none before the folder was opened."""
         if not self._store:

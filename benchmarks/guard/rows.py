@@ -127,4 +127,27 @@ def steps(directory: str) -> Iterator[Job]:
     yield Job("blame", place, partial(request, "snapshot/blame", file=_BLAMED))
 
 
-SCENARIOS: tuple[Scenario, ...] = (first, tracks, small, contents, steps)
+def git_steps(directory: str) -> Iterator[Job]:
+    """A step in a repository in which git does nothing, and one that commits."""
+    place = Place(directory, project(FILES), in_git=True)
+    place.ready()
+    request = place.request
+    request("session/start", sessionId="guard")
+    place.step(2)
+    begun: dict[str, str] = {}
+
+    def begin() -> None:
+        begun.update(request("step/begin", sessionId="guard"))
+
+    def end() -> None:
+        request("step/end", stepId=begun["stepId"])
+
+    yield Job("git-step-begin", place, begin)
+    place.edit(1)
+    yield Job("git-step-end", place, end)
+    begin()
+    place.commit()
+    yield Job("git-commit", place, end)
+
+
+SCENARIOS: tuple[Scenario, ...] = (first, tracks, small, contents, steps, git_steps)

@@ -373,6 +373,7 @@ class Step:
     claims: tuple[RelPath, ...] | None  # see `StepEnded`
     summary: Summary | None  # if stored, see `Timeline.keep_summary`
     uncaptured: tuple[UncapturedChange, ...] = ()  # see `StepEnded`
+    may_change_git: bool = False  # whether the git state changed in one of its spans
 
     @property
     def step_id(self) -> StepId:

@@ -122,7 +122,7 @@ class StepChanges:
             agent,
             tuple(files[path] for path in sorted(files)),
             tuple(uncaptured[path] for path in sorted(uncaptured)),
-            self._git({each.step_id for each in steps}),
+            self._git({each.step_id for each in steps if each.may_change_git}),
         )
 
     def _git(self, step_ids: Collection[StepId]) -> GitChange | None:

@@ -121,6 +121,7 @@ class Writer:
         self._looked_at = self._head_at = 0.0
         self.git = GitRecorder(work_tree.root, store)
         self._git_now: GitStateId | None = None
+        self._git_due: bool | None = None
         self.event_log = EventLog(store.notes.reserve)
         self.attendance = Attendance()
         self.files: int | None = None
@@ -180,7 +181,7 @@ class Writer:
         """Waits for the write lock, but finishes no interrupted operation: the store may be too damaged for that."""
         with self.write_lock.held(call):
             # a request that does not look goes on from the last event
-            self._git_now = None
+            self._git_now = self._git_due = None
             try:
                 yield
             except BaseException as error:
@@ -219,15 +220,15 @@ class Writer:
     def look(self, forced: tuple[RelPath, ...], call: Call) -> Snapshot:
         """Captures the work tree, without a record yet."""
         self._store.check_present()
-        self._looked_at = time.monotonic()
+        self._looked_at, settings = time.monotonic(), self.settings
         try:
             with self._store.batch() as batch:
-                snapshot = self.work_tree.capture(self.settings, forced, batch, call)
+                snapshot = self.work_tree.capture(settings, forced, batch, call)
         except BaseException:
             # the changes meant for this look are recorded again, but the clock does not report them twice
             self.feed.on_change()
             raise
-        self._git_now = self.git.record(self._store.timeline.git, is_on=self.settings.git_state)
+        self._git_due = settings.git_state
         self.files = self.work_tree.state.count
         return snapshot
 
@@ -358,19 +359,33 @@ class Writer:
         self._head_at = self._looked_at
 
     def _event(self, head: SnapshotId | None, seen: Span | None, what: EventPayload) -> Event:
-        # a change of git needs a span that has it; until then, the old state is in force
-        in_force = None if seen is not None and seen.git is not None else self._store.timeline.git
-        git = None if head is None else in_force or self._git_now
+        git = None
+        if head is not None:
+            in_force = self._store.timeline.git
+            now = self._look_at_git(in_force)
+            # a change needs a span that has it; until then, the old state is in force
+            git = in_force if seen is None or seen.git is None else now
+            git = git or now
         return Event(self._store.timeline.next_seq, time.time_ns() // 1_000_000, head, seen, what, git)
 
     def span(self, now: SnapshotId) -> Span | None:
         """Returns what changed since the last event, and which steps own it; None if nothing changed."""
         head, git = self._store.timeline.head, self._store.timeline.git
-        is_same_git = None in (git, self._git_now) or git == self._git_now
-        if head is None or (head == now and is_same_git):
+        if head is None:
+            return None
+        git_now = self._look_at_git(git)
+        is_same_git = None in (git, git_now) or git == git_now
+        if head == now and is_same_git:
             return None
         steps, left = self.attendance.split(self._store.timeline.open_steps())
         return Span(head, now, steps, left, None if is_same_git else git)
+
+    def _look_at_git(self, in_force: GitStateId | None) -> GitStateId | None:
+        """Returns the git state at the last look of this turn; None without one. Events that need none cost nothing."""
+        if self._git_due is not None:
+            self._git_now = self.git.record(in_force, is_on=self._git_due)
+            self._git_due = None
+        return self._git_now
 
     def _settle(self, call: Call) -> None:
         """Finishes a failed or interrupted operation, for the files that were not changed since."""

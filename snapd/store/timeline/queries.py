@@ -114,7 +114,9 @@ SELECT
 """How many steps of a session can be undone, according to the kept summaries, and how many redone."""
 STEP = """
 SELECT step_id, session_id, place, parent, message_id, part_id, tool, description, started, ended, from_tree,
-    from_coverage, to_tree, to_coverage, state, claims, summary, detached, uncaptured, late, command
+    from_coverage, to_tree, to_coverage, state, claims, summary, detached, uncaptured, late, command,
+    EXISTS (SELECT 1 FROM spans JOIN events ON events.seq = spans.seq
+        WHERE spans.step_id = steps.step_id AND git_before IS NOT NULL)
 FROM steps
 """
 
@@ -593,7 +595,7 @@ def step(row: tuple[Any, ...]) -> Step:
     """Builds the step from a row of `STEP`."""
     step_id, session_id, index, parent, message_id, part_id, tool, description = row[:8]
     started, ended, from_tree, from_coverage, to_tree, to_coverage, state = row[8:15]
-    claims, summary, detached, uncaptured, late, command = row[15:]
+    claims, summary, detached, uncaptured, late, command, may_change_git = row[15:]
     named = (parent, message_id, part_id, tool, description)
     return Step(
         begun=StepBegun(step_id, session_id, index, *named, bool(detached), started if late else None, command),
@@ -605,6 +607,7 @@ def step(row: tuple[Any, ...]) -> Step:
         claims=decode_claims(claims) if claims is not None else None,
         summary=decode_summary(summary) if summary is not None else None,
         uncaptured=decode_uncaptured(uncaptured) if uncaptured is not None else (),
+        may_change_git=bool(may_change_git),
     )
 
 
