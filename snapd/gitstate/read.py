@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 import attrs
 
+from snapd.model.call import Call
 from snapd.model.errors import StoreCorrupt, os_errors
 from snapd.model.git import GitReason, GitStateId
 from snapd.model.snapshot import EMPTY_TREE, REGULAR, Entry, ObjectId, Signature, TreeEntry, file_clock_ns
@@ -28,6 +29,7 @@ from snapd.worktree.git.repository import Repository, find_repository, nested_re
 
 from .change import STAGED, STASH_LOG, UNRECORDED
 from .index import cache_tree, cached_trees, encode_staged, staged
+from .objects import ProjectObjects
 
 _OWN = re.compile(
     rb"HEAD|MERGE_(?:HEAD|MSG|MODE|RR)|AUTO_MERGE|CHERRY_PICK_HEAD|REVERT_HEAD|BISECT_\w+|config\.worktree"
@@ -77,6 +79,7 @@ class GitRecorder:
     def __init__(self, root: bytes, objects: ObjectStore) -> None:
         self._root = root
         self._objects = objects
+        self.project = ProjectObjects(objects.path)
         self._known: _Known | None = None
 
     def record(self, in_force: GitStateId | None, *, is_on: bool) -> GitStateId | None:
@@ -103,6 +106,8 @@ class GitRecorder:
                 if not _unchanged(reading.stamps):
                     continue
                 batch.commit()
+            if reading.objects is not None and GitStateId(tree) != in_force:
+                self.project.add(reading.objects)
             stamps = reading.stamps if reading.is_certain else None
             self._known = _Known(GitStateId(tree), stamps, reading.files, reading.staged)
             return self._known.state
@@ -112,9 +117,15 @@ class GitRecorder:
         """Returns why the git state cannot be recorded; None if it can, or there is no repository."""
         repository = nested_repository(self._root)
         if repository is not None:
-            return _obstacle(repository)
+            return _obstacle(repository) or ("objects" if self.project.lacks_some else None)
         with os_errors(self._root):
             return None if find_repository(self._root) is None else "subfolder"
+
+    def clean(self, since: int | None, call: Call) -> None:
+        """Removes objects that no event can name; see `ProjectObjects.clean`. Raises `Cancelled`, `IoError`."""
+        repository = nested_repository(self._root)
+        is_usable = repository is not None and _obstacle(repository) is None
+        self.project.clean(repository.objects if repository is not None and is_usable else None, since, call)
 
     def _unrecorded(self, reason: str) -> GitStateId:
         with self._objects.batch() as batch:
@@ -147,6 +158,7 @@ class _Reading:
 
     Attributes:
         stamps: of the directories on which the state depends, each taken before a look into it.
+        objects: the directory of git's objects; None if there is no repository.
         is_certain: whether every later change changes a stamp.
         files: the files of the state that cannot have changed since without a new signature.
     """
@@ -159,6 +171,7 @@ class _Reading:
         self._looked_at = file_clock_ns()
         self.stamps: _Stamps = {}
         self.is_certain = True
+        self.objects: bytes | None = None
         self.files: dict[bytes, tuple[Signature, ObjectId]] = {}
         self.staged: tuple[tuple[Signature | None, ObjectId | None], ObjectId | None] = ((None, None), None)
         self._entries: dict[bytes, Entry | None] = {}
@@ -176,6 +189,7 @@ class _Reading:
         obstacle = _obstacle(repository)
         if obstacle is not None:
             raise _Unreadable(obstacle)
+        self.objects = repository.objects
         own, shared = repository.git_dir, repository.common_dir
         for directory in (own, shared, os.path.join(shared, b"refs")):
             self._stamp(directory)

@@ -12,8 +12,9 @@ from snapd.model.snapshot import ObjectId
 
 T = TypeVar("T")
 
-GitReason = Literal["reftable", "sha256", "subfolder", "unreadable"]
-"""Why a git state is not recorded; "subfolder": the folder is below the root of the repository's work tree."""
+GitReason = Literal["reftable", "sha256", "subfolder", "unreadable", "objects"]
+"""Why a git state is not recorded; "subfolder": the folder is below the root of the repository's work tree.
+"objects": it is, but not all objects that it names are kept."""
 
 STASH = "refs/stash"
 

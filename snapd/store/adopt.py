@@ -98,7 +98,7 @@ def _adopt_pack(repository: ShadowRepository, base: str, missing: set[ObjectId])
     budget = max(COPY_BYTES, COPY_BYTES_EACH * len(found))
     try:
         # git deletes the index first, so if both exist in this order, they belong together
-        if not _own(f"{base}.pack", pack, budget) or not _own(f"{base}.idx", index, budget):
+        if not own_file(f"{base}.pack", pack, budget) or not own_file(f"{base}.idx", index, budget):
             return set()
         # the file may have been replaced since; our link cannot be
         ours = PackIndex.load(index, pack)
@@ -163,7 +163,7 @@ def _own_loose(repository: ShadowRepository, source: str, there: set[ObjectId]) 
     for oid in there:
         temporary = os.path.join(repository.objects, f"tmp_obj_{secrets.token_hex(8)}")
         try:
-            if not _own(object_path(source, oid), temporary, COPY_BYTES) or not _is_sound(temporary, oid):
+            if not own_file(object_path(source, oid), temporary, COPY_BYTES) or not _is_sound(temporary, oid):
                 continue
             with os_errors(repository.objects):
                 sync_if_there(temporary)
@@ -203,7 +203,7 @@ def _names(directory: str) -> list[str]:
         return []
 
 
-def _own(source: str, target: str, budget: int) -> bool:
+def own_file(source: str, target: str, budget: int) -> bool:
     """Links a file of the user, or copies it if it has at most `budget` bytes; returns False if neither works."""
     try:
         source = os.path.realpath(source, strict=True)

@@ -24,6 +24,9 @@ from snapd.store.refs.database import ReferenceDatabase
 
 T = TypeVar("T")
 
+PROJECT = "project"
+"""The directory of a store with links to objects of the project's own git."""
+
 FORMAT_VERSION = 3
 """Since version 2, snapshots are events; since version 3, notes have one file: see `upgrade`."""
 _KEPT_ENTRIES = 32_768
@@ -61,7 +64,7 @@ class ShadowRepository:
         self.path = path
         self.objects = os.path.join(path, "objects")
         self.pack_directory = os.path.join(self.objects, "pack")
-        self._size = TotalSize(path, JOURNAL)
+        self._size = TotalSize(path, JOURNAL, besides=PROJECT)
         self._sweeps = 0
         self._is_empty = True
         if not os.path.exists(os.path.join(path, "HEAD")):
@@ -173,7 +176,7 @@ class ShadowRepository:
         self._trees.clear()
 
     def bytes_on_disk(self) -> int:
-        """The bytes of all files of the store but the journal, which is small and soon removed; raises `IoError`."""
+        """The bytes of all files of the store, without the small journal and what the project's git has, too."""
         return self._size.bytes()
 
     def read(self, oid: ObjectId) -> tuple[ObjectKind, bytes]:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import attrs
 
 GitOperation = Literal["none", "merge", "rebase", "am", "cherry-pick", "revert", "bisect"]
-GitReason = Literal["reftable", "sha256", "subfolder", "unreadable"]
+GitReason = Literal["reftable", "sha256", "subfolder", "unreadable", "objects"]
 
 
 @attrs.frozen(kw_only=True)

@@ -796,7 +796,7 @@ class StatusResult(_StatusResultRequired, total=False):
     """This daemon's latest scan of all files, and the reason for it."""
     lastHash: TreeHash
     """The last snapshot, if there is one."""
-    gitReason: Literal["reftable", "sha256", "subfolder", "unreadable"]
+    gitReason: Literal["reftable", "sha256", "subfolder", "unreadable", "objects"]
     """Why the state of git is not recorded: `"reftable"` and `"sha256"` are formats that snapd does not know,
     `"subfolder"` is a folder below the root of the repository. Absent if it is recorded, or there is no git.
     """

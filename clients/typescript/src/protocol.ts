@@ -491,7 +491,7 @@ export interface StatusResult {
   /** The last snapshot, if there is one. */
   lastHash?: TreeHash;
   /** Why the state of git is not recorded: `"reftable"` and `"sha256"` are formats that snapd does not know, `"subfolder"` is a folder below the root of the repository. Absent if it is recorded, or there is no git. */
-  gitReason?: "reftable" | "sha256" | "subfolder" | "unreadable";
+  gitReason?: "reftable" | "sha256" | "subfolder" | "unreadable" | "objects";
   /** Where the snapshots are stored. */
   store: StoreInfo;
   /** The steps that are open, of all sessions, in the order in which they began. */

@@ -16,6 +16,7 @@ from snapd.model.errors import Cancelled, FileNotInSnapshot, InvalidParams, Work
 from snapd.model.paths import shown
 from snapd.model.retention import Limits
 from snapd.model.snapshot import ObjectId, RelPath
+from snapd.store.files.quarantine import Quarantine
 from snapd.store.maintenance.purge import PurgePlan
 from snapd.store.store import Store
 from snapd.worktree.git.repository import own_object_directories
@@ -71,6 +72,7 @@ class Upkeep:
             if dry_run:
                 return self._store.maintenance.foretell(limits, self._writer.work_tree.scanner.stored_tree, call)
             removed, freed = self._store.maintenance.clean(limits, self._cached_tree(), call)
+            self._writer.git.clean(self._store.timeline.first_git, call)
             before = self._store.bytes_on_disk()
             self._other_machines.clean(_before(limits), call)
             return removed, freed + max(0, before - self._store.bytes_on_disk())
@@ -85,6 +87,7 @@ class Upkeep:
                 self._store.check_present()
                 limits = self._policy.kept.limits(now)
                 removed = self._store.maintenance.clean_while_idle(limits, self._cached_tree(), call)
+                self._writer.git.clean(self._store.timeline.first_git, call)
                 self._other_machines.clean_while_idle(_before(limits), call)
                 return removed
         except (Cancelled, WorkspaceNotOpen):
@@ -142,6 +145,7 @@ class Upkeep:
             previous = self._store.last
             # first: once the store has dropped them, it is unknown which contents these are
             self._other_machines.purge(paths, purge_plan.contents, messages, call, dry_run=False)
+            self._writer.git.project.purge(purge_plan.contents, call)
             try:
                 freed = self._store.purge(purge_plan if purged.files or messages else None, call)
             finally:
@@ -162,7 +166,7 @@ class Upkeep:
             snapshots=purge_plan.snapshots(),
             sessions=0,
             freed=0,
-            linked=purge_plan.is_linked(),
+            linked=purge_plan.is_linked() or self._writer.git.project.has_any(purge_plan.contents),
         )
 
     def purge_all(self, dry_run: bool, call: Call) -> PurgeOutcome:
@@ -188,6 +192,12 @@ class Upkeep:
             self._writer.notify_snapshot(TrackNotice(self._store.last, previous, skipped))
 
     def check(self, call: Call, *, quick: bool) -> CheckReport:
+        """Checks the store as `_check_store`, and the objects of the project's git that only the store has."""
+        report = self._check_store(call, quick=quick)
+        project = () if quick else self._writer.git.project.check(call)
+        return attrs.evolve(report, problems=(*report.problems, *project))
+
+    def _check_store(self, call: Call, *, quick: bool) -> CheckReport:
         """Checks the store, in parallel to other requests; a quick check reads only records and events.
 
         A damaged object is a problem in the report. Raises `StoreCorrupt` only if the store is gone.
@@ -204,6 +214,16 @@ class Upkeep:
             return self._store.check(call, quick=quick, alone=True)
 
     def repair(self, call: Call) -> CheckReport:
+        """Repairs as `_repair_store`, and moves damaged objects of the project's git aside."""
+        with self._writer.alone(call):
+            quarantine = Quarantine(self._store.path)
+            moved = tuple(self._writer.git.project.check(call, quarantine))
+        report = self._repair_store(call)
+        if moved:
+            report = attrs.evolve(report, repaired=(*report.repaired, *moved), quarantine=quarantine.path)
+        return report
+
+    def _repair_store(self, call: Call) -> CheckReport:
         """Repairs the store from itself, from the project's own git, and from a new capture of the work tree.
 
         After an error, all that was readable before still is.

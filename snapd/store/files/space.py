@@ -66,16 +66,16 @@ class _DirectorySize:
 
 
 class TotalSize:
-    """Adds up the bytes of all files of a store, except those in `without`. Safe to use from several threads.
+    """Adds up the bytes of all files of a store, except those in `without` and `besides`. Safe for several threads.
 
     Loose objects never change, so the bytes in a directory of them change only with its modification time. `now`
     returns nanoseconds since 1970.
     """
 
-    def __init__(self, store: str, without: str, now: Callable[[], int] = time.time_ns) -> None:
+    def __init__(self, store: str, without: str, now: Callable[[], int] = time.time_ns, *, besides: str = "") -> None:
         self._store = store
         self._objects = os.path.join(store, "objects")
-        self._without = without
+        self._without = (without, besides)
         self._now = now
         self._known: dict[str, _DirectorySize] = {}
 
@@ -83,8 +83,8 @@ class TotalSize:
         """Returns the bytes of all files, without those removed meanwhile; raises `IoError`."""
         total = 0
         for above, directories, files in walked(self._store):
-            if above == self._store and self._without in directories:
-                directories.remove(self._without)
+            if above == self._store:
+                directories[:] = [name for name in directories if name not in self._without]
             if above == self._objects:
                 loose = {name for name in directories if _OF_LOOSE_OBJECTS.fullmatch(name)}
                 directories[:] = [name for name in directories if name not in loose]

@@ -21,6 +21,7 @@ from snapd.store.files.durable import (
 from snapd.store.files.quarantine import QUARANTINE
 from snapd.store.journal.journal import JOURNAL
 from snapd.store.notes import NUMBERS, Notes
+from snapd.store.repository import PROJECT
 
 NOTE = "erasing"
 
@@ -30,7 +31,7 @@ MIRRORS = "mirrors"
 MIRROR_INDEX = "mirrors.db"
 """The file of a store with the names in it."""
 
-_DIRECTORIES = (JOURNAL, "packing", QUARANTINE, "logs", MIRRORS)
+_DIRECTORIES = (JOURNAL, "packing", QUARANTINE, "logs", MIRRORS, PROJECT)
 _FILES = (
     "packed-refs",
     "worktree",

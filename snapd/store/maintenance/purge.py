@@ -18,6 +18,7 @@ from typing import Any
 import attrs
 
 from snapd.model.call import Call
+from snapd.model.git import GitStateId
 from snapd.model.snapshot import EMPTY_TREE, TREE, ObjectId, RelPath, Skip, SkipReason, TreeEntry
 from snapd.model.timeline import (
     Effect,
@@ -211,7 +212,8 @@ class PurgePlan:
     def _event(self, event: Event) -> Event:
         seen, what = event.seen, event.what
         if seen is not None:
-            seen = attrs.evolve(seen, before=self._snapshot(seen.before), after=self._snapshot(seen.after))
+            git = self._git(seen.git)
+            seen = attrs.evolve(seen, before=self._snapshot(seen.before), after=self._snapshot(seen.after), git=git)
         if isinstance(what, Operated):
             turned = tuple(attrs.evolve(turn, effects=self._effects(turn.effects)) for turn in what.turned)
             effects = None if what.effects is None else self._effects(what.effects)
@@ -232,7 +234,10 @@ class PurgePlan:
             # events come in their order
             what = attrs.evolve(what, description=None)
         head = self._snapshot(event.head) if event.head is not None else None
-        return attrs.evolve(event, head=head, seen=seen, what=what)
+        return attrs.evolve(event, head=head, seen=seen, what=what, git=self._git(event.git))
+
+    def _git(self, state: GitStateId | None) -> GitStateId | None:
+        return None if state is None else GitStateId(self._without(state.tree))
 
     def _effects(self, effects: Iterable[Effect]) -> tuple[Effect, ...]:
         return tuple(

@@ -7,6 +7,7 @@ before references are removed until their objects are swept, which a crash would
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Sequence
 from itertools import accumulate
 
@@ -17,7 +18,7 @@ from snapd.model.snapshot import ObjectId
 from snapd.store.files.quarantine import remove_quarantine
 from snapd.store.maintenance.sweep import sizes, unlinked_bytes
 from snapd.store.notes import SWEEP, Notes
-from snapd.store.repository import ShadowRepository
+from snapd.store.repository import PROJECT, ShadowRepository
 from snapd.store.timeline.timeline import Timeline
 
 from .erase import MIRRORS
@@ -139,8 +140,9 @@ class Maintenance:
         """Determines what to drop so that the store is not larger than the limit."""
         if limits.max_bytes is None:
             return Removal()
-        # nothing that is dropped here would make fetched sessions smaller
-        excess = unlinked_bytes(self._repository.path, MIRRORS) - limits.max_bytes
+        # nothing that is dropped here would make fetched sessions smaller, or what the project's git had
+        project = unlinked_bytes(os.path.join(self._repository.path, PROJECT))
+        excess = unlinked_bytes(self._repository.path, MIRRORS) - project - limits.max_bytes
         pieces = droppable(self._timeline.inventory(), limits.now, _trees(keep)) if excess > 0 else []
         if not pieces:
             if excess > 0:

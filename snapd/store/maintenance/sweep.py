@@ -18,6 +18,7 @@ import time
 import zlib
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing
+from typing import Protocol
 
 import attrs
 
@@ -36,7 +37,7 @@ from snapd.store.files.durable import (
 )
 from snapd.store.files.lock import OWNER
 from snapd.store.files.space import ensure_space, free_bytes
-from snapd.store.objects.codec import ID_BYTES
+from snapd.store.objects.codec import ID_BYTES, ObjectKind
 from snapd.store.objects.loose import loose_files
 from snapd.store.objects.pack_entry import CRC_BYTES, HEADER_BYTES, EntryHead, offset_delta_head, pack_object, read_head
 from snapd.store.objects.pack_index import PackIndex
@@ -80,12 +81,22 @@ class _Entry:
     is_whole: bool  # whether to write it as a whole object, because its base is dropped
 
 
+class PackSource(Protocol):
+    """The objects among which a pack is."""
+
+    pack_directory: str
+
+    def read(self, oid: ObjectId) -> tuple[ObjectKind, bytes]:
+        """Reads an object."""
+
+    def describe(self, oid: ObjectId) -> tuple[ObjectKind, int]:
+        """Returns the type and the size of an object."""
+
+
 class PackRewrite:
     """A pack to be rewritten with the `staying` objects; raises `StoreCorrupt` if it is damaged."""
 
-    def __init__(
-        self, repository: ShadowRepository, path: str, index: PackIndex, staying: Collection[ObjectId]
-    ) -> None:
+    def __init__(self, repository: PackSource, path: str, index: PackIndex, staying: Collection[ObjectId]) -> None:
         self._repository = repository
         self._path = path
         self._index = index

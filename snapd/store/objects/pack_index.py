@@ -217,6 +217,12 @@ class PackIndex:
         """Returns the ids of all objects."""
         return set(self._listed())
 
+    def ids_in(self, first: int) -> set[ObjectId]:
+        """Returns the ids that begin with a byte."""
+        low = self._fanout[first - 1] if first else 0
+        table = self._data[_IDS_AT + ID_BYTES * low : _IDS_AT + ID_BYTES * self._fanout[first]]
+        return {oid for (oid,) in struct.iter_unpack("20s", table)}
+
     def _listed(self) -> Iterator[ObjectId]:
         table = self._data[_IDS_AT : _IDS_AT + ID_BYTES * self.count]
         return map(itemgetter(0), struct.iter_unpack("20s", table))

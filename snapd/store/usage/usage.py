@@ -24,6 +24,7 @@ from snapd.store.objects.codec import decode_tree
 from snapd.store.objects.loose import object_path, read_whole
 from snapd.store.objects.pack_index import PackIndexes
 from snapd.store.refs.database import read_references
+from snapd.store.repository import PROJECT
 from snapd.store.timeline.chain import CHAINS, SNAPSHOTS, snapshots, walk
 
 Owner = str | None
@@ -60,7 +61,8 @@ def usage(path: str) -> Usage:
             sessions[owner] += count
         else:
             no_session += count
-    linked = sum(size.linked.values())
+    project = (status for _, status in files_below(os.path.join(path, PROJECT)) if status.st_nlink > 1)
+    linked = sum(size.linked.values()) + sum(status.st_size for status in project)
     total = sum(status.st_size for _, status in files_below(path))
     counted = sum(sessions.values()) + no_session + shared + unused + linked
     return Usage(

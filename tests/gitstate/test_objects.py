@@ -1,0 +1,178 @@
+"""The objects of the project's git in the store, read by git itself."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from snapd.model.call import Call
+from tests.support.git import GIT
+from tests.support.sessions import Agents, at_work
+
+from .oracle import ENVIRONMENT, git
+
+
+def reachable(agents: Agents, *tips: str) -> set[str]:
+    """The objects that tips reach, by git with nothing but what the store keeps; fails if one is missing."""
+    objects = Path(agents.bench.store) / "project/objects"
+    bare = objects.parent.parent.parent / "oracle.git"
+    if not bare.exists():
+        subprocess.run([GIT, "init", "-q", "--bare", bare], env=ENVIRONMENT, check=True)
+    environment = {**ENVIRONMENT, "GIT_OBJECT_DIRECTORY": os.fspath(objects)}
+    words = [GIT, f"--git-dir={bare}", "rev-list", "--objects", *tips]
+    listed = subprocess.run(words, env=environment, capture_output=True, check=True).stdout.decode()
+    names = {line.partition(" ")[0] for line in listed.splitlines()}
+    # reads each of them
+    words = [GIT, f"--git-dir={bare}", "cat-file", "--batch"]
+    asked = "".join(f"{name}\n" for name in names).encode()
+    assert (
+        b" missing" not in subprocess.run(words, env=environment, input=asked, capture_output=True, check=True).stdout
+    )
+    return names
+
+
+def stored(agents: Agents) -> set[str]:
+    """All objects that the store keeps of git's."""
+    objects = Path(agents.bench.store) / "project/objects"
+    bare = objects.parent.parent.parent / "all.git"
+    if not bare.exists():
+        subprocess.run([GIT, "init", "-q", "--bare", bare], env=ENVIRONMENT, check=True)
+    environment = {**ENVIRONMENT, "GIT_OBJECT_DIRECTORY": os.fspath(objects)}
+    words = [GIT, f"--git-dir={bare}", "cat-file", "--batch-all-objects", "--batch-check=%(objectname)"]
+    return set(subprocess.run(words, env=environment, capture_output=True, check=True).stdout.decode().split())
+
+
+def with_git(tmp_path: Path) -> tuple[Agents, Path]:
+    """A repository with packed and loose objects, a tag, a branch, a stash, something staged; and a session."""
+    agents = at_work(tmp_path, {f"f{number}": b"%d\n" % number for number in range(50)})
+    folder = Path(agents.bench.root)
+    for words in (("init", "-qb", "main"), ("add", "-A"), ("commit", "-qm", "first"), ("gc", "-q")):
+        git(folder, *words)
+    agents.bench.write({"f1": b"other\n"})
+    for words in (
+        ("commit", "-qam", "second"),
+        ("tag", "-am", "tag", "v1"),
+        ("branch", "topic"),
+    ):
+        git(folder, *words)
+    agents.bench.write({"f2": b"stashed\n"})
+    git(folder, "stash")
+    agents.bench.write({"f3": b"staged\n"})
+    git(folder, "add", "f3")
+    agents.start("s")
+    agents.step("s", {"g": b"x"})
+    return agents, folder
+
+
+def tips(folder: Path) -> list[str]:
+    listed = git(folder, "for-each-ref", "--format=%(objectname)").split()
+    return [*listed, git(folder, "rev-parse", ":f3").strip()]
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_neither_gc_nor_deleting_loses_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, links: bool
+) -> None:
+    if not links:
+
+        def refuse(*_: object, **__: object) -> None:
+            raise OSError(18, "Invalid cross-device link")
+
+        monkeypatch.setattr(os, "link", refuse)
+    agents, folder = with_git(tmp_path)
+    all_tips = tips(folder)
+    expected = set(git(folder, "rev-list", "--objects", "--no-object-names", *all_tips).split())
+    assert reachable(agents, *all_tips) == expected
+
+    def lose() -> None:
+        agents.bench.write({"f4": b"new\n"})
+        git(folder, "commit", "-qam", "third")
+        all_tips.append(git(folder, "rev-parse", "HEAD").strip())
+
+    agents.step("s", lose)
+    expected = set(git(folder, "rev-list", "--objects", "--no-object-names", *all_tips).split())
+
+    def drop() -> None:
+        for words in (
+            ("stash", "drop"),
+            ("tag", "-d", "v1"),
+            ("branch", "-D", "topic"),
+            ("reset", "-q", "--hard", "HEAD~2"),
+            ("reflog", "expire", "--expire=now", "--all"),
+            ("gc", "-q", "--prune=now"),
+        ):
+            git(folder, *words)
+
+    step = agents.step("s", drop)
+    assert reachable(agents, *all_tips) == expected
+    agents.bench.workspace.upkeep.cleanup(None, Call())
+    assert reachable(agents, *all_tips) == expected
+    assert len(agents.view(step).git.refs) == 4  # type: ignore[union-attr]
+    step = agents.step("s", lambda: shutil.rmtree(folder / ".git"))
+    assert agents.view(step).git.repository == "deleted"  # type: ignore[union-attr]
+    for _ in range(2):
+        agents.bench.workspace.upkeep.cleanup(None, Call())
+        agents.bench.reopen()
+        assert reachable(agents, *all_tips) == expected
+    assert not agents.bench.workspace.upkeep.check(Call(), quick=False).problems
+
+
+def test_what_no_event_can_name_goes(tmp_path: Path) -> None:
+    agents, folder = with_git(tmp_path)
+    gone = git(folder, "rev-parse", "stash").strip()
+    for words in (("stash", "drop"), ("reflog", "expire", "--expire=now", "--all"), ("gc", "-q", "--prune=now")):
+        git(folder, *words)
+    agents.step("s", {"g": b"y"})
+    cleanup = agents.bench.workspace.upkeep.cleanup
+    cleanup(None, Call())
+    assert gone in stored(agents)
+    agents.bench.workspace.sessions.end("s", Call())
+    agents.bench.workspace.sessions.end("one", Call())
+    cleanup(0, Call())
+    agents.start("t")
+    agents.step("t", {"g": b"z"})
+    cleanup(0, Call())
+    assert gone not in stored(agents)
+    assert reachable(agents, *tips(folder))
+
+
+def test_a_purged_secret_goes_and_is_not_stored_again(tmp_path: Path) -> None:
+    agents, folder = with_git(tmp_path)
+    secret = b"a secret that somebody committed\n"
+    agents.step("s", {"secret": secret})
+    agents.step("s", lambda: (git(folder, "add", "secret"), git(folder, "commit", "-qm", "secret")))
+    blob = git(folder, "rev-parse", "HEAD:secret").strip()
+    agents.step("s", lambda: git(folder, "gc", "-q"))
+    assert blob in stored(agents)
+    others = stored(agents) - {blob}
+    agents.step("s", lambda: git(folder, "rm", "-q", "secret"))
+    purged = agents.bench.workspace.upkeep.purge([b"secret"], False, Call())
+    assert purged.linked
+    assert blob not in stored(agents)
+    agents.step("s", lambda: git(folder, "commit", "-qm", "no secret"))
+    agents.step("s", lambda: git(folder, "gc", "-q", "--aggressive"))
+    agents.bench.workspace.upkeep.cleanup(None, Call())
+    assert blob not in stored(agents)
+    assert others <= stored(agents)
+    assert agents.bench.workspace.snapshots.status().git_reason == "objects"
+
+
+def test_a_damaged_object_that_only_the_store_has_is_reported_and_moved_aside(tmp_path: Path) -> None:
+    agents, folder = with_git(tmp_path)
+    agents.step("s", lambda: shutil.rmtree(folder / ".git"))
+    packs = Path(agents.bench.store) / "project/objects/pack"
+    pack = next(packs.glob("*.pack"))
+    data = bytearray(pack.read_bytes())
+    data[len(data) // 2] ^= 1
+    pack.chmod(0o600)
+    pack.write_bytes(data)
+    upkeep = agents.bench.workspace.upkeep
+    assert [problem.kind for problem in upkeep.check(Call(), quick=False).problems] == ["damagedPack"]
+    report = upkeep.repair(Call())
+    assert [problem.kind for problem in report.repaired] == ["damagedPack"]
+    assert report.quarantine is not None
+    assert not upkeep.check(Call(), quick=False).problems
