@@ -145,6 +145,8 @@ class Inspection:
         kept = pins(link.event)
         if kept.tree != link.tree:
             raise Untrusted(f"commit {link.commit.hex()} has other files than its event names", reference=link.chain)
+        if link.event.git is not None or (link.event.seen is not None and link.event.seen.git is not None):
+            raise Untrusted(f"commit {link.commit.hex()} has a git state, which never travels", reference=link.chain)
         self._present(kept.trees)
         self._check_paths(_paths(link.event), link.chain)
         if any(number > _LARGEST for number in _numbers(link.event)):
