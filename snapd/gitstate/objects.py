@@ -36,7 +36,6 @@ from snapd.store.files.durable import (
     write_file,
 )
 from snapd.store.files.quarantine import Quarantine
-from snapd.store.fsck.walk import flaw_of
 from snapd.store.maintenance.sweep import PackRewrite, pack_names, remove_tempfiles
 from snapd.store.objects.codec import ObjectKind
 from snapd.store.objects.loose import check_loose, describe, loose_files, object_path, read_whole
@@ -293,6 +292,9 @@ class ProjectObjects:
 
     def check(self, call: Call, quarantine: Quarantine | None = None) -> Iterator[Problem]:
         """Reads the files that git does not have any more, and yields those that are damaged, which a repair moves."""
+        # imported late, as fsck itself is
+        from snapd.store.fsck.walk import flaw_of
+
         if not os.path.isdir(self.pack_directory):
             return
         for name in pack_names(self.pack_directory):
