@@ -18,7 +18,7 @@ from snapd.cli.parsing.command import Command, common
 from snapd.cli.requests.connection import connected, folder_of
 from snapd.cli.requests.names import find_step
 from snapd.cli.terminal.layout import fit_name, terminal_width
-from snapd.cli.terminal.naming import learn, short
+from snapd.cli.terminal.naming import git_line, learn, short
 from snapd.cli.terminal.output import Painter, counts, print_error, printable
 from snapd.cli.terminal.reasons import format_uncaptured, sharing
 from snapd.model.errors import InvalidParams, SnapdError
@@ -295,7 +295,7 @@ def print_hook_session(options: argparse.Namespace, hooked: HookSessions, hooks:
 
 def _print_session(painter: Painter, session_id: str, every: list[Any], shared: list[str]) -> bool:
     """Prints the steps of a session; returns whether any changed something."""
-    steps = [step for step in every if step.get("files")]
+    steps = [step for step in every if step.get("files") or "git" in step]
     name = short(session_id)
     lost = format_uncaptured(every)
     if not steps:
@@ -350,8 +350,11 @@ def _shared_files(found: Backend, steps: list[Step]) -> list[str]:
 
 def _step_line(painter: Painter, step: Any) -> str:
     files = step["files"]
+    git = f"  git: {git_line(step['git'])}" if "git" in step else ""
+    if not files:
+        return f"{short(step['stepId'])}{git}"
     total = {key: sum(row[key] for row in files) for key in ("additions", "deletions")}
     room = (terminal_width() - 40) // min(len(files), _FILES)
     names = ", ".join(fit_name(printable(row["file"]), max(8, room)) for row in files[:_FILES])
     more = f" and {len(files) - _FILES} more" if len(files) > _FILES else ""
-    return f"{short(step['stepId'])}  {counts(painter, {'binary': False, **total})}  {names}{more}"
+    return f"{short(step['stepId'])}  {counts(painter, {'binary': False, **total})}  {names}{more}{git}"
