@@ -64,8 +64,8 @@ class Limits:
     """
 
     def __init__(self, tree: str, work: str, counts: Counts) -> None:
-        self._tree = tree
-        self._work = work
+        self.tree = tree
+        self.work = work
         self.counts = counts
         self.files = list(_files_of(tree))
         self._trees: dict[str, bytes] = {}
@@ -95,7 +95,7 @@ class Limits:
 
     def blamed(self) -> Samples:
         """The same with reading and hashing a file of 5,000 lines, and cutting it into lines."""
-        path = os.path.join(self._work, "blamed")
+        path = os.path.join(self.work, "blamed")
         with open(path, "wb") as file:
             file.writelines(_LINE % number for number in range(_BLAMED_LINES))
 
@@ -181,7 +181,7 @@ class Limits:
 
     def exported(self) -> Samples:
         """Expanding all files and writing them into directories that are new."""
-        stored = [(os.path.relpath(path, self._tree), zlib.compress(_read(path), 1)) for path in self.files]
+        stored = [(os.path.relpath(path, self.tree), zlib.compress(_read(path), 1)) for path in self.files]
         above = sorted({os.path.dirname(path) for path, _ in stored})
         folders = [self._scratch() for _ in range(self.counts.heavy)]
 
@@ -239,7 +239,7 @@ class Limits:
     def bytes_of_one(self) -> Samples:
         """Bytes of a file and the trees above it, compressed as well as zlib can."""
         sizes = [
-            sum(len(zlib.compress(data, _BEST)) for data in self._objects([path]))
+            sum(len(zlib.compress(data, _BEST)) for data in self.objects([path]))
             for path in self._some(self.counts.steps)
         ]
         return Samples("B", (sum(sizes) / len(sizes),))
@@ -257,17 +257,17 @@ class Limits:
         return found
 
     def _store(self, files: list[str], journal: int) -> None:
-        os.write(journal, b"".join(zlib.compress(data, _SMALL) for data in self._objects(files)))
+        os.write(journal, b"".join(zlib.compress(data, _SMALL) for data in self.objects(files)))
         os.fdatasync(journal)
 
-    def _objects(self, files: list[str]) -> Iterator[bytes]:
+    def objects(self, files: list[str]) -> Iterator[bytes]:
         """The bytes of files, each hashed, then as many as the trees above them have."""
         trees: set[str] = set()
         for path in files:
             os.lstat(path)
             yield _blob(_read(path))
             above = path
-            while above != self._tree:
+            while above != self.tree:
                 above = os.path.dirname(above)
                 trees.add(above)
         for above in trees:
@@ -287,7 +287,7 @@ class Limits:
         return [self.files[number * len(self.files) // count] for number in range(count)]
 
     def _scratch(self) -> str:
-        return tempfile.mkdtemp(prefix="limit-", dir=self._work)
+        return tempfile.mkdtemp(prefix="limit-", dir=self.work)
 
     @contextmanager
     def _journal(self) -> Iterator[int]:

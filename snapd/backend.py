@@ -133,7 +133,7 @@ class LocalBackend:
         self._workspaces = workspaces
         self._folder = os.fsencode(folder)
         self._options = options
-        self._workspace = workspaces.acquire(self._folder, options)
+        self.workspace = workspaces.acquire(self._folder, options)
 
     @typed
     def request(self, method: str, params: Mapping[str, Any] | None = None, report: Report | None = None) -> Any:
@@ -161,9 +161,9 @@ class LocalBackend:
                 report(message, done * 100 // total if total else None)
 
         given = structured(METHODS[method], params)
-        roots = (self._workspace.root, self._folder)
+        roots = (self.workspace.root, self._folder)
         call = Call(progress)
-        context = Context(self._workspace, roots, self._options.client, call)
+        context = Context(self.workspace, roots, self._options.client, call)
         return _uninterrupted(lambda: HANDLERS[method](context, given), call.cancel)
 
     @property
@@ -176,9 +176,9 @@ class LocalBackend:
         from snapd.model.call import Call
 
         try:
-            self._workspace.sessions.leave(self._options.client, Call())
+            self.workspace.sessions.leave(self._options.client, Call())
         finally:
-            if self._workspaces.release(self._workspace, self._options):
+            if self._workspaces.release(self.workspace, self._options):
                 self._workspaces.close_unused()
 
 

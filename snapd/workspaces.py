@@ -97,7 +97,7 @@ class Workspaces:
         texts: TextDiffer | None = None,
         host: str | None = None,
     ) -> None:
-        self._locations = locations
+        self.locations = locations
         self._user = GitUser(locations.home, xdg_config_home)
         self._machine = Machine(host or platform.node(), dict(os.environ), self._user)
         self._umask = umask
@@ -154,7 +154,7 @@ class Workspaces:
 
     def folder_around(self, folder: bytes, settings: Settings) -> bytes:
         """The folder itself or the one around it whose snapshots have its files: see `snapd.folders.root.root_of`."""
-        return os.fsencode(folder_around(os.fsdecode(folder), self._locations, settings.data_dir))
+        return os.fsencode(folder_around(os.fsdecode(folder), self.locations, settings.data_dir))
 
     def store_of(self, folder: bytes, settings: Settings) -> str:
         """The path of a folder's store, which need not exist. Raises `WorkspaceRefused`."""
@@ -282,9 +282,9 @@ class Workspaces:
         """The sessions of the workspace around `folder`, which must have another store than `store`."""
         options = policy.without_clients()
         data_dir = options.settings.data_dir
-        found = folder_around(os.fsdecode(folder), self._locations, data_dir)
+        found = folder_around(os.fsdecode(folder), self.locations, data_dir)
         named = shown(os.fsencode(found))
-        other = store_of(found, self._locations, data_dir)
+        other = store_of(found, self.locations, data_dir)
         if other == store:
             raise InvalidParams(
                 f"from: {named} is the folder that the request is about", hint="name another folder", field="from"
@@ -308,10 +308,10 @@ class Workspaces:
     def _locate(self, folder: bytes, settings: Settings) -> _Location:
         root = canonical_root(folder)
         configured = settings.data_dir
-        data = os.path.join(root, os.fsencode(configured)) if configured else os.fsencode(self._locations.data)
+        data = os.path.join(root, os.fsencode(configured)) if configured else os.fsencode(self.locations.data)
         inside = configured is not None and not os.path.isabs(configured)
         allowed = [os.fsencode(folder) for folder in settings.allow_foreign]
-        check_root(root, os.fsencode(self._locations.home), data, inside, allowed)
+        check_root(root, os.fsencode(self.locations.home), data, inside, allowed)
         real = os.path.realpath(data)
         hidden = os.path.relpath(real, root) if real.startswith(root + b"/") else None
         return _Location(root, store_path(os.fsdecode(real), project_id(root)), hidden)

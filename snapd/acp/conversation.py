@@ -54,7 +54,7 @@ class Conversation:
         self._send_to_editor = tell_editor
         self._lock = threading.RLock()
         self._version = 1
-        self._recordings: dict[str, Recording] = {}
+        self.recordings: dict[str, Recording] = {}
         self._sessions: dict[str, Turns] = {}
         self._answers: dict[str, Callable[[Message], Then]] = {}
         """Handlers of the agent's answers to the editor's requests, by request key; each returns what to do next."""
@@ -118,7 +118,7 @@ class Conversation:
             for turns in self._sessions.values():
                 turns.end()
             self._sessions.clear()
-            recordings = list(self._recordings.values())
+            recordings = list(self.recordings.values())
         for recording in recordings:
             recording.close()
 
@@ -231,9 +231,9 @@ class Conversation:
             return known
         if known is not None:
             known.end()
-        recording = self._recordings.get(folder)
+        recording = self.recordings.get(folder)
         if recording is None:
-            recording = self._recordings[folder] = Recording(folder, self._daemon.open)
+            recording = self.recordings[folder] = Recording(folder, self._daemon.open)
         turns = self._sessions[name] = Turns(name, directory, recording)
         return turns
 

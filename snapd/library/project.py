@@ -86,7 +86,7 @@ class Project:
                 self._backend.close()
                 self._backend = None
             if self._backend is None:
-                self._backend = self._open()
+                self._backend = self.open_backend()
             backend = self._backend
             self._running += 1
         try:
@@ -127,7 +127,8 @@ class Project:
             [], lambda: list(islice(self.pages(params() if callable(params) else params, field), limit))
         )
 
-    def _open(self) -> Backend:
+    def open_backend(self) -> Backend:
+        """Opens the folder in the user's daemon or in this process; raises `SnapdError`."""
         from snapd.backend import open_local, open_remote
         from snapd.locations import Locations
         from snapd.settings.sources import as_options, read_environment, split_environment

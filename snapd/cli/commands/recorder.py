@@ -71,17 +71,17 @@ class Recorder:
     def _run(self) -> None:
         while not self._stopping.is_set():
             try:
-                heard = self._subscription.get(self._left())
+                heard = self._subscription.get(self.seconds_left())
                 if heard is not None:
                     self._on_notification(heard)
-                elif self._left() == 0:
+                elif self.seconds_left() == 0:
                     self._begin()
             except _FAILURES as error:
                 # the recorded command goes on, so recording must, too
                 self.trouble = error
                 self._recover()
 
-    def _left(self) -> float | None:
+    def seconds_left(self) -> float | None:
         """Returns the seconds until the step ends if nothing more changes; None while nothing has."""
         return None if self._changed is None else max(0.0, self._changed + self._quiet - time.monotonic())
 

@@ -36,6 +36,11 @@ class Parser(argparse.ArgumentParser):
 
     groups: Mapping[str, Sequence[str]] | None = None
 
+    @property
+    def options(self) -> Mapping[str, argparse.Action]:
+        """The action of each option, by its name with dashes."""
+        return self._option_string_actions
+
     def argument(self, name: str, metavar: str, help: str, **more: Any) -> None:  # noqa: A002 - argparse's name
         """Adds an argument, or an option with a value."""
         self.add_argument(name, metavar=metavar, help=help, **more)
@@ -70,7 +75,7 @@ class Parser(argparse.ArgumentParser):
         if not word.startswith("-"):
             raise WrongUsage(f"{word!r} is one argument too many", self._more, self)
         option = word.partition("=")[0]
-        meant = did_you_mean(option, self._option_string_actions)
+        meant = did_you_mean(option, self.options)
         raise WrongUsage(f"there is no option {option}", meant + self._more, self)
 
     @property

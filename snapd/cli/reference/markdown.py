@@ -118,7 +118,7 @@ def options_of(words: Sequence[str]) -> Collection[str]:
         if word not in below:
             break
         parser = below[word]
-    return parser._option_string_actions
+    return parser.options
 
 
 def _contents(every: dict[str, argparse.ArgumentParser]) -> str:

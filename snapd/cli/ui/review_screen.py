@@ -173,7 +173,8 @@ class ReviewScreen(ModalScreen[None]):
             self._load(name)
 
     @property
-    def _is_shown(self) -> bool:
+    def is_shown(self) -> bool:
+        """Whether the changes of the selected file are on the screen."""
         return self._shown is not None or self.files.selected is None
 
     def _load(self, name: str) -> None:
@@ -218,7 +219,7 @@ class ReviewScreen(ModalScreen[None]):
     def action_next_hunk(self, direction: int) -> None:
         """Goes to the next hunk, or the previous one, from the list of files."""
         self.changes.focus()
-        if self._is_shown:
+        if self.is_shown:
             self.changes.action_next_hunk(direction)
         else:
             self._coming = 0
@@ -227,7 +228,7 @@ class ReviewScreen(ModalScreen[None]):
     def _next_file(self, event: DiffPane.NoMoreHunks) -> None:
         event.stop()
         # before the hunks are loaded, the key must not skip to the next file
-        if self._is_shown and self.files.move_by_file(event.direction):
+        if self.is_shown and self.files.move_by_file(event.direction):
             self._coming = 0 if event.direction > 0 else -1
 
     def action_choose_hunk(self) -> None:

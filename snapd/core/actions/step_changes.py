@@ -45,7 +45,7 @@ class StepChanges:
     def __init__(self, objects: ObjectStore, timeline: TimelineView, texts: TextDiffer) -> None:
         self._objects = objects
         self._timeline = timeline
-        self._texts = texts
+        self.texts = texts
 
     def own(self, unit: UndoUnit) -> OwnChanges:
         """Returns what a step itself changed so far, without its parts; or what an operation changed."""
@@ -142,7 +142,7 @@ class StepChanges:
     def _summary_of(
         self, path: RelPath, chain: Sequence[Change | Delta], call: Call, source: RelPath | None = None
     ) -> FileSummary:
-        files = [describe(self._objects, path, each.old, each.new, self._texts, call, contents=False) for each in chain]
+        files = [describe(self._objects, path, each.old, each.new, self.texts, call, contents=False) for each in chain]
         return FileSummary(
             path,
             status_of(chain[0].old, chain[-1].new),

@@ -190,7 +190,7 @@ class Timeline(TimelineView):
         try:
             how(self.database)
         except sqlite3.Error as error:
-            self._use_memory(error)
+            self.use_memory(error)
 
     # -- simulation
 
@@ -303,7 +303,7 @@ class Timeline(TimelineView):
             except sqlite3.IntegrityError:
                 raise
             except sqlite3.Error as error:
-                self._use_memory(error)
+                self.use_memory(error)
                 if self._supposing:
                     # the supposed events were lost with the database
                     raise IoError(
@@ -331,7 +331,7 @@ class Timeline(TimelineView):
                 database = _new_database(self._path, chains)
             return database
         except (OSError, sqlite3.Error) as error:
-            self._use_memory(error)
+            self.use_memory(error)
             return _new_database(None, chains)
 
     def _existing(self, chains: Chains) -> Database | None:
@@ -355,7 +355,8 @@ class Timeline(TimelineView):
                 database.connection.close()
         return database if is_used else None
 
-    def _use_memory(self, error: OSError | sqlite3.Error) -> None:
+    def use_memory(self, error: OSError | sqlite3.Error) -> None:
+        """Closes the database and keeps the timeline in memory, after an error of the file."""
         logger.warning(
             "%s cannot be used; the timeline is kept in memory until the store is next opened: %s", self._path, error
         )
