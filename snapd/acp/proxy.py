@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from snapd.environment import RECORDED
 
 from .conversation import Conversation, Verdict
-from .lines import Piece, Writer, pieces
+from .messages import Piece, Writer, pieces
 from .recording import Daemon
 
 if TYPE_CHECKING:

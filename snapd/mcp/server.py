@@ -14,15 +14,30 @@ from snapd.rpc.transport.streams import take_stdout
 from snapd.wire.converter import unstructure
 from snapd.wire.errors import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
 
-from .call import Answer, Call, PersonQuestion, Questions
-from .link import Link
-from .messages import TOO_LONG, Malformed, Notification, Output, Request, Response, RpcError, parse, read_lines
-from .revisions import CAPABILITIES, INFO, INSTRUCTIONS, SUPPORTED, RevisionTerms, shake_hands, stated
+from .call import Answer, Call, Link, PersonQuestion, Questions
+from .messages import (
+    CAPABILITIES,
+    INFO,
+    INSTRUCTIONS,
+    SUPPORTED,
+    TOO_LONG,
+    Malformed,
+    Notification,
+    Output,
+    Request,
+    Response,
+    RevisionTerms,
+    RpcError,
+    parse,
+    read_lines,
+    shake_hands,
+    stated,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .link import Connect
+    from .call import Connect
     from .messages import Id, Message
 
 _log = logging.getLogger(__name__)

@@ -160,8 +160,8 @@ class Settings:
     tell_agents: bool = _setting(
         _boolean(),
         True,
-        "whether an agent's hooks tell it which of its steps were undone or redone, and which of its files others "
-        "changed, since they last spoke to it",
+        "whether an agent's hooks report to it which of its steps were undone or redone, and which of its files "
+        "others changed, since the last report",
         shown="`true`",
     )
     data_dir: str | None = _setting(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from snapd.model.errors import InvalidParams, RemoteFailed, os_errors
 from snapd.model.paths import shown
 from snapd.remotes.bundles import Header, read_header, unpack
-from snapd.remotes.size_estimate import SizeEstimate
+from snapd.remotes.exchange import SizeEstimate
 from snapd.store.files.durable import PRIVATE_FILE, write_all
 from snapd.store.refs.database import PACKED, encode_packed
 from snapd.store.timeline.chain import SESSIONS, chain_of_session

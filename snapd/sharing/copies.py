@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from snapd.model.errors import RemoteChanged, SigningFailed, StoreCorrupt
 from snapd.model.snapshot import EMPTY_TREE, TREE
 from snapd.remotes.address import without_secret
-from snapd.remotes.size_estimate import SizeEstimate
+from snapd.remotes.exchange import SizeEstimate
 
 from .formats import HANDOVERS, SIGNATURES, signature_of
 from .outgoing import identities, look_at_trees

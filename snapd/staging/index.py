@@ -12,7 +12,7 @@ import attrs
 from snapd.model.paths import parents
 from snapd.store.objects.codec import batch_objects
 
-from .git import GitFailed, GitOperationUnderWay, IndexChanged, IndexLocked, failed
+from .repository import GitFailed, GitOperationUnderWay, IndexChanged, IndexLocked, failed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

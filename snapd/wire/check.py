@@ -6,7 +6,26 @@ from typing import Annotated, Literal
 
 import attrs
 
-from .values import RequestParams, TreeHash
+from .values import URI, RequestParams, TreeHash
+
+ProblemKind = Literal[
+    "damagedObject",
+    "missingObject",
+    "damagedPack",
+    "damagedIndex",
+    "damagedReference",
+    "lostReference",
+    "lostRecord",
+    "lostEvent",
+    "notKept",
+    "damagedJournal",
+    "damagedTimeline",
+    "damagedNumbers",
+    "damagedRoot",
+    "damagedConfig",
+    "permissions",
+    "newerFormat",
+]
 
 
 @attrs.frozen(kw_only=True)
@@ -18,7 +37,7 @@ class CheckParams(RequestParams):
     that finds something, delay them. `storeCorrupt` means that the store is gone.
     """
 
-    repair: Annotated[bool, "Repair what can be repaired. Not together with `quick`."] = False
+    repair: Annotated[bool, "Repair what can be repaired. Cannot be used with `quick`."] = False
     quick: Annotated[bool, "Read only references, records, events and the ends of packs."] = False
 
 
@@ -27,11 +46,7 @@ class AffectedFile:
     """A file of snapshots that a damaged or missing object belongs to."""
 
     file: Annotated[str, "The file, or the directory if a directory is lost. Empty for the whole snapshot."]
-    uri: Annotated[
-        str | None,
-        "The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8, so that `file` shows it "
-        "with U+FFFD.",
-    ] = None
+    uri: Annotated[str | None, URI] = None
     snapshots: Annotated[list[TreeHash], "The snapshots in which the file is affected."]
 
 
@@ -49,24 +64,7 @@ class Problem:
     """Something that is wrong with a store."""
 
     kind: Annotated[
-        Literal[
-            "damagedObject",
-            "missingObject",
-            "damagedPack",
-            "damagedIndex",
-            "damagedReference",
-            "lostReference",
-            "lostRecord",
-            "lostEvent",
-            "notKept",
-            "damagedJournal",
-            "damagedTimeline",
-            "damagedNumbers",
-            "damagedRoot",
-            "damagedConfig",
-            "permissions",
-            "newerFormat",
-        ],
+        ProblemKind,
         "What is wrong. After a repair, a `lostRecord` or `lostEvent` in `repaired` means that the rest of its "
         "chain can be reached again, without that snapshot or event. A repair does not touch data in a "
         "`newerFormat`.",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from snapd._version import __version__
-from snapd.mcp.link import Link
+from snapd.mcp.call import Link
 from snapd.mcp.messages import Output, read_lines
 from snapd.mcp.server import MAX_CALLS, Server
 from snapd.model.errors import Cancelled, IoError

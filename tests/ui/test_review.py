@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from snapd.cli.ui import contents
+from snapd.cli.ui.app import Link
 from snapd.cli.ui.contents import lines_of_pending
 from snapd.cli.ui.labels import agents_of, steps_behind
-from snapd.cli.ui.link import Link
 from tests.cli.steps import numbered, put, read
 
 from .test_history import change, loaded, session, step
-from .test_view import NEW, OLD, _ended, _kill, take
+from .test_view import NEW, OLD, ended, kill, take
 from .view import shown
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ async def test_nothing_is_kept_or_undone_that_was_not_shown(
 
     monkeypatch.setattr(Link, "ask", held)
     gate.set()
-    async with shown(project) as history, _ended(gate):
+    async with shown(project) as history, ended(gate):
         view = await history.review()
         await view.until(lambda: len(view.diff) > 1, "the hunks")
         gate.clear()
@@ -324,7 +324,7 @@ async def test_a_daemon_that_is_killed(home: Home, client: Client, project: str)
     async with shown(project) as history:
         view = await history.review()
         await view.until(lambda: len(view.rows) == 3, "the files")
-        _kill(home.at("run/daemon.sock"))
+        kill(home.at("run/daemon.sock"))
         os.remove(os.path.join(project, "new.txt"))
         await view.until(lambda: "connected" in view.status and len(view.rows) == 2, "what is true now")
         client.reconnect()

@@ -17,7 +17,7 @@ import pytest
 from snapd_client import Client
 
 from snapd.cli.ui import contents, history
-from snapd.cli.ui.link import Link
+from snapd.cli.ui.app import Link
 from snapd.model.errors import IoError
 from tests.cli.steps import numbered, put, read
 
@@ -76,7 +76,7 @@ async def test_it_is_live_and_stays_where_it_is(client: Client, project: str) ->
         take(client, project, {"basket.py": b"%d\n" % number}, description=f"number {number}")
     async with shown(project) as view:
         await view.select("number 12")
-        selected, place = view.app.rows.selected, view.app.rows.cursor - view.app.rows.scroll_offset.y
+        selected, place = view.app.rows.row, view.app.rows.cursor - view.app.rows.scroll_offset.y
         assert selected is not None
         assert view.app.rows.scroll_offset.y > 0 or place > 10
         put(project, {"mine.txt": b"mine\n"})
@@ -89,7 +89,7 @@ async def test_it_is_live_and_stays_where_it_is(client: Client, project: str) ->
         client.step_end(step)
         await view.until(lambda: any("just begun +1 -0" in row for row in view.rows), "the step that has ended")
         await view.until(lambda: "open step" not in view.status, "the number of open steps")
-        now = view.app.rows.selected
+        now = view.app.rows.row
         assert now is not None
         assert now.key == selected.key
         assert view.app.rows.cursor > 12
@@ -109,7 +109,7 @@ async def test_what_happens_while_it_loads(client: Client, project: str, monkeyp
         return answer
 
     monkeypatch.setattr(Link, "ask", held)
-    async with shown(project, loaded=False) as view, _ended(gate):
+    async with shown(project, loaded=False) as view, ended(gate):
         await view.until(reached.is_set, "the last answer")
         take(client, project, {"b.txt": b"b\n"}, session="T", description="second")
         step = client.step_begin("T", description="third")["stepId"]
@@ -256,7 +256,7 @@ async def test_no_hunk_of_another_row_is_taken_back(
     take(client, project, {"basket.py": NEW}, description="first")
     take(client, project, {"basket.py": numbered(40, l3=b"three")}, description="second")
     gate, ask = threading.Event(), Link.ask
-    async with shown(project) as view, _ended(gate):
+    async with shown(project) as view, ended(gate):
         await view.select("first")
         await view.until(lambda: "+thirty" in view.diff, "the diff")
         await view.press("tab", "n", "n", "space", "tab")
@@ -309,8 +309,8 @@ async def test_a_daemon_that_is_killed(
     gate = threading.Event()
     again = Client.reconnect
     monkeypatch.setattr(Client, "reconnect", lambda self, **how: (gate.wait(), again(self, **how)))
-    async with shown(project) as view, _ended(gate):
-        _kill(home.at("run/daemon.sock"))
+    async with shown(project) as view, ended(gate):
+        kill(home.at("run/daemon.sock"))
         await view.until(lambda: "the daemon has ended, connecting again" in view.status, "the end of the daemon")
         # of what happens meanwhile, nobody tells
         home.ok(project, "undo", step, "--yes")
@@ -327,7 +327,7 @@ async def test_a_daemon_that_is_killed(
 
 
 @asynccontextmanager
-async def _ended(gate: threading.Event) -> AsyncIterator[None]:
+async def ended(gate: threading.Event) -> AsyncIterator[None]:
     """Lets through whoever waits, whatever happens: else the view could not end."""
     try:
         yield
@@ -348,7 +348,7 @@ def _listener(path: str) -> Iterator[tuple[int, int]]:
         os.close(process)
 
 
-def _kill(path: str) -> None:
+def kill(path: str) -> None:
     """Kills who listens on a socket, and waits until nothing of it is left."""
     with _listener(path) as (pid, process):
         os.kill(pid, signal.SIGKILL)

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from textual.widgets import Static
 
-from snapd.cli.ui.app import TerminalView
+from snapd.cli.ui.app import Link, TerminalView
 from snapd.cli.ui.dialogs import KeepAll, Question
-from snapd.cli.ui.link import Link
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE, FAILED, NOT_ALL
 from snapd.cli.parsing.command import Answer, Command, common, family
-from snapd.cli.requests.folder import folder_of
+from snapd.cli.requests.connection import folder_of
 from snapd.cli.terminal.errors import as_json, readable
-from snapd.cli.terminal.filenames import shell_name
+from snapd.cli.terminal.layout import shell_name
 from snapd.cli.terminal.output import Painter, print_json, printable
 from snapd.cli.terminal.times import ago, local_now
 from snapd.hook.log import last

@@ -12,11 +12,10 @@ from snapd.authorship.commits import Attribution, files, resolve_commits
 from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.requests.connection import ask, backend
 from snapd.cli.terminal import pager
-from snapd.cli.terminal.filenames import printable, shell_name
+from snapd.cli.terminal.layout import printable, shell_name
 from snapd.model.errors import InvalidParams
 from snapd.notes.note import NOTES
-from snapd.staging.git import Git
-from snapd.staging.repository import Repository
+from snapd.staging.repository import Git, Repository
 
 if TYPE_CHECKING:
     import argparse

@@ -11,19 +11,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from snapd.cli.exit_codes import DONE, FAILED, NOT_ALL
 from snapd.cli.parsing.command import Answer, Command, common
-from snapd.cli.requests.connection import ask, backend, pages
-from snapd.cli.requests.folder import folder_of
+from snapd.cli.requests.connection import ask, backend, folder_of, pages
 from snapd.cli.requests.names import all_sessions, find_session, latest_session
-from snapd.cli.terminal.filenames import printable, shell_name
-from snapd.cli.terminal.layout import one_line
+from snapd.cli.terminal.layout import one_line, printable, shell_name
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, print_json, step_line, summary
 from snapd.model.errors import InvalidParams
 from snapd.model.paths import absolute, from_uri, to_uri
 from snapd.worktree.export import Scratch
 
-from .bisect_command import TrialCommand
-from .bisect_trials import Change, Found, Trial, changes_of, find, span
+from .bisect_trials import Change, Found, Trial, TrialCommand, changes_of, find, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Any
 from snapd.backend import file_bytes
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import SNAPSHOT, Answer, Command, common, looking
-from snapd.cli.requests.connection import TAKE_ONE, ask, backend, in_folder, pages
-from snapd.cli.requests.folder import folder_of
+from snapd.cli.requests.connection import TAKE_ONE, ask, backend, folder_of, in_folder, pages
 from snapd.cli.requests.snapshots import find_sides, find_snapshot, split_file, suggesting
 from snapd.cli.terminal import pager
-from snapd.cli.terminal.filenames import file_name, shell_name
-from snapd.cli.terminal.layout import fit, one_line, pad, terminal_width
+from snapd.cli.terminal.layout import file_name, fit, one_line, pad, shell_name, terminal_width
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, counted, print_json, size, summary
 from snapd.cli.terminal.pager import diff_text, form_of

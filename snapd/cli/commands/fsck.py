@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE, FAILED, NOT_ALL
 from snapd.cli.parsing.command import Answer, Command, common
-from snapd.cli.requests.connection import ask, backend
-from snapd.cli.requests.folder import folder_of
-from snapd.cli.terminal.filenames import shell_name
-from snapd.cli.terminal.layout import at_most
+from snapd.cli.requests.connection import ask, backend, folder_of
+from snapd.cli.terminal.layout import at_most, shell_name
 from snapd.cli.terminal.output import Painter, print_json, printable, size
 from snapd.folders.root import folder_of_store
 from snapd.locations import Locations, project_id, store_path

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import FOLDER, Command, socket_option
-from snapd.cli.requests.connection import connected
-from snapd.cli.requests.folder import folder_of
+from snapd.cli.requests.connection import connected, folder_of
 from snapd.model.errors import InvalidParams
 
 if TYPE_CHECKING:

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import SNAPSHOT, Command, changing, common
-from snapd.cli.requests.connection import ask, backend, in_folder
-from snapd.cli.requests.folder import folder_of
+from snapd.cli.requests.connection import ask, backend, folder_of, in_folder
 from snapd.cli.requests.names import file_of, find_session, find_step
 from snapd.cli.requests.operation import operate
 from snapd.cli.requests.pending import choose_hunks, named, pending
 from snapd.cli.requests.snapshots import file_hint, find_snapshot
 from snapd.cli.terminal.asking import declined
-from snapd.cli.terminal.filenames import shell_name
+from snapd.cli.terminal.layout import shell_name
 from snapd.cli.terminal.output import print_json
 from snapd.model.errors import InvalidParams
 

@@ -10,7 +10,7 @@ from snapd.cli.parsing.command import Command, common
 from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.names import find_message
 from snapd.cli.terminal.asking import confirmed, declined
-from snapd.cli.terminal.filenames import printable, shell_name
+from snapd.cli.terminal.layout import printable, shell_name
 from snapd.cli.terminal.output import counted, print_json, size
 from snapd.model.errors import InvalidParams
 

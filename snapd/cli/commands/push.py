@@ -14,8 +14,7 @@ from snapd.cli.parsing.command import REMOTE, Command, common
 from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.names import find_session
 from snapd.cli.terminal.asking import confirmed, declined
-from snapd.cli.terminal.filenames import file_name, printable
-from snapd.cli.terminal.layout import at_most
+from snapd.cli.terminal.layout import at_most, file_name, printable
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, counted, print_json, size
 from snapd.model.errors import InvalidParams

@@ -15,8 +15,7 @@ from snapd.cli.requests.names import all_sessions, file_of, find_session
 from snapd.cli.requests.pending import agents, as_a_whole, authors, named, pending
 from snapd.cli.requests.snapshots import find_snapshot
 from snapd.cli.terminal import pager
-from snapd.cli.terminal.filenames import printable
-from snapd.cli.terminal.layout import cell, one_line, pad, terminal_width
+from snapd.cli.terminal.layout import cell, one_line, pad, printable, terminal_width
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, print_json, summary
 from snapd.cli.terminal.times import ago, local_now, moment

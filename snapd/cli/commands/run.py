@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 from snapd_client import ClientError
 
 from snapd.cli.parsing.command import Command, common
-from snapd.cli.requests.connection import connected
-from snapd.cli.requests.folder import folder_of
+from snapd.cli.requests.connection import connected, folder_of
 from snapd.cli.requests.names import find_step
 from snapd.cli.terminal.layout import fit_name, terminal_width
 from snapd.cli.terminal.naming import learn, short

@@ -13,10 +13,9 @@ import pygit2
 
 from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.parsing.command import SESSION, STEP, Answer, Command, common
-from snapd.cli.requests.connection import ask, backend, pages
-from snapd.cli.requests.folder import folder_of
+from snapd.cli.requests.connection import ask, backend, folder_of, pages
 from snapd.cli.requests.names import all_sessions, find_session_or_step
-from snapd.cli.terminal.filenames import shell_name
+from snapd.cli.terminal.layout import shell_name
 from snapd.cli.terminal.naming import session_name, short, step_text
 from snapd.cli.terminal.output import Painter, print_json, printable, summary
 from snapd.core.compare.text import is_binary
@@ -24,9 +23,8 @@ from snapd.model.errors import InvalidParams
 from snapd.model.paths import is_utf8, shown, to_uri
 from snapd.model.trees import is_among
 from snapd.staging.changes import Contents, Loader
-from snapd.staging.git import Git, StagingConflict
 from snapd.staging.planning import Planner, proposed
-from snapd.staging.repository import Repository
+from snapd.staging.repository import Git, Repository, StagingConflict
 
 if TYPE_CHECKING:
     import argparse

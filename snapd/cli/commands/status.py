@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import Answer, Command, common
-from snapd.cli.requests.connection import ask, backend
-from snapd.cli.requests.folder import folder_of, folders_with_same_files, former_words
-from snapd.cli.terminal.filenames import shell_name
-from snapd.cli.terminal.layout import aligned, one_line
+from snapd.cli.requests.connection import ask, backend, folder_of, folders_with_same_files, former_words
+from snapd.cli.terminal.layout import aligned, one_line, shell_name
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, print_json, printable, settings, size, watching
 from snapd.cli.terminal.times import ago, format_duration, local_now, moment

@@ -10,7 +10,7 @@ from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.names import find_message, find_session, find_step, latest_session, step_id
 from snapd.cli.requests.operation import operate
 from snapd.cli.terminal.asking import choose, declined
-from snapd.cli.terminal.filenames import printable
+from snapd.cli.terminal.layout import printable
 from snapd.model.errors import InvalidParams
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from snapd.cli.parsing.command import Answer, Command, socket_option
 from snapd.cli.requests.connection import daemon_at
 from snapd.cli.terminal.asking import confirmed, declined
 from snapd.cli.terminal.errors import as_json, readable
-from snapd.cli.terminal.filenames import shell_name
+from snapd.cli.terminal.layout import shell_name
 from snapd.cli.terminal.output import counted, print_json, printable
 from snapd.locations import stores_directory
 from snapd.model.errors import SnapdError, error_from_os_error

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from snapd_client.notifications import DISCONNECTED, RECONNECTED, UNREACHABLE
 
 from snapd.cli.parsing.command import Command, common
-from snapd.cli.requests.connection import connected
-from snapd.cli.requests.folder import folder_of
+from snapd.cli.requests.connection import connected, folder_of
 from snapd.cli.terminal.layout import UNLIMITED, cell, columns, fit, fit_title, terminal_width
 from snapd.cli.terminal.naming import agent_name, changed, learn, session_name, short, step_name, step_text
 from snapd.cli.terminal.output import Painter, count_words, counts, letter_of, print_error, printable

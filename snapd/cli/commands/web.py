@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import Answer, Command, common
-from snapd.cli.requests.connection import connected
-from snapd.cli.requests.folder import folder_of
+from snapd.cli.requests.connection import connected, folder_of
 from snapd.locations import Locations
 from snapd.model.errors import InvalidParams
 
@@ -68,7 +67,8 @@ def web(options: argparse.Namespace) -> int:
     """
     from snapd.web.server import Options, serve
 
-    _check_port(options.port)
+    if not 0 <= options.port <= 65535:
+        raise InvalidParams(f"--port: expected a number from 0 to 65535, got {options.port}", field="--port")
     certificate = _check_host(options)
     folder = folder_of(options)
 
@@ -85,11 +85,6 @@ def web(options: argparse.Namespace) -> int:
         host = options.host.strip("[]")
         serve(Options(folder, host, options.port, options.read_only, certificate), connect_to, ready)
     return DONE
-
-
-def _check_port(port: int) -> None:
-    if not 0 <= port <= 65535:
-        raise InvalidParams(f"--port: expected a number from 0 to 65535, got {port}", field="--port")
 
 
 def _check_host(options: argparse.Namespace) -> tuple[str, str] | None:
@@ -133,7 +128,8 @@ def _certificate(options: argparse.Namespace) -> tuple[str, str] | None:
     import ssl
 
     try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(options.cert, options.key, _no_password)
+        # without a password, openssl asks on the terminal
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(options.cert, options.key, lambda: "")
     except (OSError, ValueError) as error:
         raise InvalidParams(
             f"--cert, --key: they cannot be used: {error}",
@@ -141,11 +137,6 @@ def _certificate(options: argparse.Namespace) -> tuple[str, str] | None:
             field="--cert",
         ) from error
     return options.cert, options.key
-
-
-def _no_password() -> str:
-    # otherwise openssl asks on the terminal
-    return ""
 
 
 @contextlib.contextmanager
@@ -195,8 +186,7 @@ def ui(options: argparse.Namespace) -> int:
     if not (os.isatty(0) and os.isatty(2)):
         raise InvalidParams("the terminal view needs a terminal", hint="'snapd log' prints the same", field="ui")
 
-    from snapd.cli.ui.app import TerminalView
-    from snapd.cli.ui.link import Link
+    from snapd.cli.ui.app import Link, TerminalView
 
     link = Link(options.socket, folder_of(options))
     if options.color == "never":

@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from snapd.cli.requests.folder import folder_of, is_known
+from snapd.cli.requests.connection import folder_of, is_known
 from snapd.cli.requests.names import find_step
 from snapd.cli.requests.snapshots import find_snapshot
 from snapd.cli.terminal.layout import one_line

@@ -6,15 +6,17 @@ import os
 import sys
 import time
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from snapd.cli.terminal.layout import shell_name
 from snapd.cli.terminal.naming import ANSWERS, learn_answers
-from snapd.cli.terminal.output import print_once
+from snapd.cli.terminal.output import print_once, printable
 from snapd.environment import NO_SETTINGS, spool_directory
-from snapd.locations import Locations
-from snapd.model.errors import IoError
-
-from .folder import folder_of
+from snapd.folders.root import folder_around, has_history, is_folder_of, overlapping, store_of
+from snapd.locations import Locations, stores_directory
+from snapd.model.errors import InvalidParams, IoError
+from snapd.settings import data_dir
 
 if TYPE_CHECKING:
     import argparse
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from snapd_client import Client
     from snapd_client.methods import typed_function
+    from snapd_client.protocol import FormerHistory
 
     from snapd.backend import Backend, RemoteBackend, Report
     from snapd.settings.table import Settings
@@ -30,6 +33,85 @@ else:
     def typed_function(function):
         """Types nothing at run time."""
         return function
+
+
+_SILENT = frozenset({"step", "session", "mcp", "complete"})
+"""The commands run by agents and shells, whose output nobody reads."""
+
+
+def folder_of(options: argparse.Namespace) -> str:
+    """Returns the absolute folder of a command, existing or not; reports if it is not the directory that was named."""
+    directory: str = os.path.abspath(options.directory)
+    if options.here or not os.path.isdir(directory):
+        return directory
+    locations = Locations.from_environment(os.environ)
+    folder = folder_around(directory, locations, data_dir(locations.config_file))
+    if folder != directory and options.command not in _SILENT:
+        print_once(f"snapd: in {printable(folder)}; --here stays in this folder")
+    if options.command not in (*_SILENT, "adopt", "status", "doctor"):
+        _suggest_former(folder, locations)
+    if options.command not in _SILENT and not is_known(folder):
+        above = folder
+        while above != (above := os.path.dirname(above)) and not is_known(above):
+            pass
+        if is_known(above):
+            said = f"no snapshots of {printable(folder)} itself yet; {printable(above)} has its files"
+            print_once(f"snapd: {said}: 'snapd -C {shell_name(above)}' works there")
+    return folder
+
+
+def former_words(histories: list[FormerHistory]) -> list[str]:
+    """Returns the lines about each history that a folder may take over."""
+    return [
+        f"the folder was {shell_name(each['folder'])}: 'snapd adopt {shell_name(each['folder'])}' takes its history"
+        if each["reason"] == "moved"
+        else "another folder was at this path; its history is kept: 'snapd adopt' takes it"
+        for each in histories
+    ]
+
+
+def _suggest_former(folder: str, locations: Locations) -> None:
+    """Reports, with the first command in a folder, that it may take over a former history."""
+    real = os.path.realpath(folder)
+    store = store_of(real, locations, data_dir(locations.config_file))
+    known = has_history(store)
+    if known and is_folder_of(store, real):
+        return
+    # imported late, since it is rarely needed
+    from snapd.folders.former import former_histories, is_another
+
+    former = [] if known else former_histories(store, real)
+    said: list[FormerHistory] = [{"folder": each.folder, "store": each.store, "reason": each.why} for each in former]
+    if is_another(store, real):
+        said.append({"folder": real, "store": store, "reason": "replaced"})
+    for words in former_words(said):
+        print_once(f"snapd: {printable(words)}")
+
+
+def is_known(folder: str) -> bool:
+    """Whether a folder has snapshots or sessions; opens and creates nothing."""
+    locations = Locations.from_environment(os.environ)
+    return has_history(store_of(folder, locations, data_dir(locations.config_file)))
+
+
+def known_folder_around(directory: str) -> str:
+    """Returns the folder around a directory, or itself, that has snapshots; opens and creates nothing."""
+    path = os.path.abspath(directory)
+    locations = Locations.from_environment(os.environ)
+    folder = folder_around(path, locations, data_dir(locations.config_file))
+    if not is_known(folder):
+        raise InvalidParams(
+            f"there are no snapshots of {printable(path)}",
+            hint="name a folder in which an agent worked under snapd",
+            field="--from",
+        )
+    return folder
+
+
+def folders_with_same_files(folder: str) -> list[str]:
+    """Returns the other folders that have snapshots of files of a folder."""
+    locations = Locations.from_environment(os.environ)
+    return overlapping(os.path.realpath(folder), stores_directory(os.path.realpath(locations.data)))
 
 
 TAKE_ONE = "'snapd track' takes one"
@@ -75,7 +157,8 @@ def connected(
     locations, path = daemon_at(socket)
     own = own_settings(locations)
     try:
-        client = connect(path, timeout, locations, _tell_start if sys.stderr.isatty() else None)
+        starting = partial(print, "snapd: starting the daemon...", file=sys.stderr) if sys.stderr.isatty() else None
+        client = connect(path, timeout, locations, starting)
     except IoError as error:
         from snapd.settings.sources import read_file
 
@@ -87,10 +170,6 @@ def connected(
 
         catch_up(os.environ, _CATCH_UP_SECONDS)
     return RemoteBackend(client, folder, {**own, "onlyOpen": True} if only_open else own), client
-
-
-def _tell_start() -> None:
-    print("snapd: starting the daemon...", file=sys.stderr)
 
 
 def own_settings(locations: Locations) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.terminal.asking import confirmed, decide, declined
-from snapd.cli.terminal.filenames import printable
+from snapd.cli.terminal.layout import printable
 from snapd.cli.terminal.naming import file_title, short
 from snapd.cli.terminal.output import Painter, counted, print_json
 from snapd.cli.terminal.plans import changing_rows, file_lines, total, unit_lines, visible_file_count

@@ -7,12 +7,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.terminal.asking import choose
-from snapd.cli.terminal.filenames import printable
-from snapd.cli.terminal.layout import one_line
+from snapd.cli.terminal.layout import one_line, printable
 from snapd.model.errors import FileChanged, InvalidParams
 
-from .connection import ask, pages
-from .folder import folder_of
+from .connection import ask, folder_of, pages
 from .names import all_sessions, file_of
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.wire.words import agent_title
 
-from .filenames import printable
-from .layout import one_line
+from .layout import one_line, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from snapd.wire.words import agent_colour
 
 from . import errors
-from .filenames import STYLE
-from .filenames import printable as printable
-from .layout import aligned, columns, fit_title, one_line, pad, terminal_width
+from .layout import STYLE, aligned, columns, fit_title, one_line, pad, terminal_width
+from .layout import printable as printable
 from .naming import short, step_name
 from .streams import Text
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.wire.words import reason_text
 
-from .filenames import printable
-from .layout import fit, terminal_width
+from .layout import fit, printable, terminal_width
 from .naming import short
 from .times import clock, local_now, moment
 

@@ -11,7 +11,7 @@ import select
 import sys
 from typing import TYPE_CHECKING
 
-from .filenames import STYLE, visible
+from .layout import STYLE, visible
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer

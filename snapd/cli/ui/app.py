@@ -15,8 +15,10 @@ from textual.containers import Horizontal
 from textual.widgets import Footer, Input, Static
 from textual.worker import get_current_worker
 
+from snapd.cli.requests.connection import connected
 from snapd.cli.requests.names import file_of
 from snapd.cli.requests.operation import undecided
+from snapd.cli.terminal.naming import learn
 from snapd.cli.terminal.output import printable
 from snapd.model.errors import IoError, PlanChanged, SnapdError
 
@@ -36,9 +38,44 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from .history import Overview, Page
-    from .link import Link
     from .operations import Operation
     from .outline import Row
+
+
+class Link:
+    """Sends requests to the daemon, and receives its notifications; thread-safe.
+
+    `socket` is the path of the daemon's socket, None for the user's own; `folder` is absolute. Raises `NoDaemon`, or
+    `SnapdError` if the folder cannot be opened or a setting is wrong.
+    """
+
+    def __init__(self, socket: str | None, folder: str) -> None:
+        self.folder = folder
+        self._backend, client = connected(socket, folder, None)
+        # subscribe before the first request, so that no notification is missed
+        self._notifications = client.subscribe()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the daemon can be reached now."""
+        return self._backend.is_open
+
+    def ask(self, method: Any, params: Any) -> Any:
+        """Returns the result of a request. Raises `SnapdError` if it fails or the daemon does not answer."""
+        answer = self._backend.request(method, params)
+        # now, since drawing a label sends no request
+        learn(self._backend, answer)
+        return answer
+
+    def listen(self, hear: Callable[[str, dict[str, Any]], None]) -> None:
+        """Calls `hear` with the method and params of each notification, in this thread, until `close`."""
+        for notification in self._notifications:
+            hear(notification.method, notification.params)
+
+    def close(self) -> None:
+        """Ends the connection and all waiting requests."""
+        self._backend.close()
+
 
 _CHANGED = "Something changed meanwhile: this is what would be done now."
 _CONNECTED = "connected"
@@ -291,7 +328,7 @@ class TerminalView(App[None]):
 
     def _show_selected(self) -> None:
         """Shows the diff of the selected row, unless it is shown already."""
-        row = self.rows.selected
+        row = self.rows.row
         if row is None:
             return
         if row.kind == "older":
@@ -343,15 +380,15 @@ class TerminalView(App[None]):
 
     def action_undo(self) -> None:
         """Undoes what is selected, after confirmation."""
-        self.operate(lambda: operations.undo(self.rows.selected))
+        self.operate(lambda: operations.undo(self.rows.row))
 
     def action_redo(self) -> None:
         """Redoes what was undone last, after confirmation."""
-        self.operate(lambda: operations.redo(self.rows.selected))
+        self.operate(lambda: operations.redo(self.rows.row))
 
     def action_revert_file(self) -> None:
         """Undoes a step's changes in a file, after confirmation."""
-        self.operate(lambda: operations.revert_file(self.rows.selected, self.diff.file))
+        self.operate(lambda: operations.revert_file(self.rows.row, self.diff.file))
 
     def action_choose_hunk(self) -> None:
         """Chooses the hunk at the cursor."""
@@ -363,7 +400,7 @@ class TerminalView(App[None]):
         diff = self.diff
         hunks = sorted(diff.chosen) or ([] if diff.hunk is None else [diff.hunk])
         file = diff.chosen_file if diff.chosen else diff.file
-        self.operate(lambda: operations.revert_hunks(self.rows.selected, file, hunks))
+        self.operate(lambda: operations.revert_hunks(self.rows.row, file, hunks))
 
     def operate(self, choose: Callable[[], Operation]) -> None:
         """Carries out an operation after confirmation of its plan; shows the `SnapdError` that `choose` may raise."""
@@ -426,7 +463,7 @@ class TerminalView(App[None]):
                 self._plan(attrs.evolve(operation, note=_CHANGED), decisions)
                 return
             self.diff.choose_nothing()
-            conflict = operations.has_conflicts(outcome)
+            conflict = any(file["outcome"] == "conflict" for file in outcome["files"])
             said = [operations.said_of(outcome), *([operation.way_back] if operation.way_back and not conflict else [])]
             self.notify(" ".join(said), severity="warning" if conflict else "information", markup=False)
 

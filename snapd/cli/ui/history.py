@@ -158,14 +158,7 @@ class Pending:
 
 def fetch_pending(ask: Ask) -> Pending:
     """Requests all files with pending changes."""
-    files: list[dict[str, Any]] = []
-    cursor: str | None = None
-    while True:
-        page = ask("review/list", {"limit": _PENDING_ON_A_PAGE, "cursor": cursor})
-        files += page["files"]
-        cursor = page.get("nextCursor")
-        if cursor is None:
-            return Pending(files)
+    return Pending(list(pages(ask, "review/list", {"limit": _PENDING_ON_A_PAGE}, "files")))
 
 
 def count_pending(ask: Ask) -> int:

@@ -136,7 +136,7 @@ class ReviewScreen(ModalScreen[None]):
                 self.reload()
 
         def take(pending: Pending) -> None:
-            self.files.update_rows(pending)
+            self.files.show_pending(pending)
             self._draw()
             self._show_selected()
             loaded()

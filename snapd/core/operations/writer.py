@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,26 +15,83 @@ from snapd.core.feed import ChangeFeed, DriftNotifier, EventLog, Listeners, Reve
 from snapd.core.seams import Policy
 from snapd.failpoints import failpoint
 from snapd.model.call import Call, IdleCall
-from snapd.model.errors import Cancelled, Interrupted, SnapdError, StoreCorrupt
+from snapd.model.errors import Cancelled, Interrupted, SnapdError, StoreCorrupt, WorkspaceNotOpen
 from snapd.model.plan import Plan
 from snapd.model.snapshot import CaptureSettings, FileOutcome, Outcome, RelPath, Snapshot
-from snapd.model.timeline import (
-    Event,
-    EventPayload,
-    Intent,
-    Operated,
-    SnapshotId,
-    Span,
-    StepId,
-    StepsLeft,
-)
+from snapd.model.timeline import Event, EventPayload, Intent, Operated, SnapshotId, Span, StepId, StepsLeft
 from snapd.store.store import Store
 from snapd.worktree.worktree import WorkTree
 
 from .editors import Editors
 from .edits import Edits, without_concurrent_edits
 from .recovery import abandoned, directories, done, finished, intent_of, notice_of, record_of, remaining
-from .write_lock import WriteLock
+
+
+class WriteLock:
+    """The write lock, which is available until the workspace is closed; `waiting` counts the waiting requests."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counting = threading.Lock()
+        self.waiting = 0
+        self._is_closed = False
+
+    @contextmanager
+    def held(self, call: Call) -> Iterator[None]:
+        """Waits for the lock, and holds it for the block. Raises `WorkspaceNotOpen` if it was closed meanwhile."""
+        with self._wanting():
+            call.acquire(self._lock)
+        with self._locked(call):
+            yield
+
+    @contextmanager
+    def held_while_idle(self) -> Iterator[IdleCall]:
+        """Holds the lock for the block; yields a call that is cancelled as soon as another request wants to write.
+
+        Raises `Cancelled` if another one writes or waits, and `WorkspaceNotOpen` if the workspace is closed.
+        """
+        call = IdleCall(lambda: self.waiting > 0)
+        if not self._lock.acquire(blocking=False):
+            raise Cancelled("somebody else is writing")
+        with self._locked(call):
+            yield call
+
+    @contextmanager
+    def closing(self) -> Iterator[bool]:
+        """Waits for the lock for the last time; yields whether this is the first time."""
+        with self._wanting():
+            self._lock.acquire()
+        try:
+            is_first, self._is_closed = not self._is_closed, True
+            yield is_first
+        finally:
+            self._lock.release()
+
+    @contextmanager
+    def _locked(self, call: Call) -> Iterator[None]:
+        # every holder passes here, so that no request writes to a closed workspace
+        try:
+            call.check()
+            if self._is_closed:
+                # the descriptor may have been reused by now, and another process may have the store
+                raise WorkspaceNotOpen(
+                    "the workspace was closed while the request waited", hint="open the folder again"
+                )
+            yield
+        finally:
+            self._lock.release()
+            call.leave_turn()
+
+    @contextmanager
+    def _wanting(self) -> Iterator[None]:
+        with self._counting:
+            self.waiting += 1
+        try:
+            yield
+        finally:
+            with self._counting:
+                self.waiting -= 1
+
 
 Arriving = Callable[[Event, SnapshotId], "Sequence[Event]"]
 """Returns numbered events of another machine to insert between two of this one.

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
+import pygit2
 
 from snapd.core.compare.edits import hunks
 from snapd.core.compare.text import is_binary
@@ -19,6 +20,8 @@ from snapd.store.object_store import ObjectStore
 from snapd.store.timeline.timeline import Timeline
 
 _DIGITS = 32
+_FOLD_VERSION = 1
+"""Changes with what is folded from the same events: folds that another snapd kept are not used."""
 
 
 def view(fold: FileFold, texts: Texts) -> PendingTexts:
@@ -115,6 +118,11 @@ class NotReadYet:
 Remembered = FileFold | FoldSummary | NotReadYet
 
 
+def _summarize(fold: FileFold, texts: Texts) -> FoldSummary:
+    pending = None if fold.pending is None else listed(fold, texts)
+    return FoldSummary(fold.path, fold.baseline_path, fold.is_gone, pending)
+
+
 class RememberedFiles:
     """Files with pending changes, and some that had any."""
 
@@ -169,7 +177,7 @@ class RememberedFiles:
             if fold.pending is None:
                 self.put(path, None)
             else:
-                self.put(path, FoldSummary(fold.path, fold.baseline_path, fold.is_gone, listed(fold, texts)))
+                self.put(path, _summarize(fold, texts))
 
 
 class Draft:
@@ -243,6 +251,7 @@ class PendingFiles:
         """Returns the files with pending changes, by path, after event number `last` and the changes since."""
         with texts.call.holding(self._lock):
             list_files(self._timeline, self._objects, texts.call)
+            since = self._timeline.epoch, self._timeline.next_seq
             # once a client ends an abandoned step by id, the step owns more
             if self._settled.epoch != self._timeline.epoch or any(
                 len(self._timeline.spans(step_id)) != count for step_id, count in self._settled.left.items()
@@ -257,7 +266,7 @@ class PendingFiles:
                     unsettled.append((event, changes))
                 else:
                     self._settle(event, changes, texts)
-            self._fold_all(texts)
+            self._fold_all(texts, *since)
             draft = Draft(self._settled.files)
             for event, changes in unsettled:
                 self._add(draft, changes, event.seq, texts)
@@ -288,11 +297,22 @@ class PendingFiles:
         settled.seq = event.seq
         settled.files.compact(texts)
 
-    def _fold_all(self, texts: Texts) -> None:
-        files = self._settled.files
+    def _fold_all(self, texts: Texts, epoch: int, next_seq: int) -> None:
+        """Folds the files that wait for it, except for those whose folds the timeline has kept."""
+        files, last = self._settled.files, self._settled.seq
+        left = sorted(self._settled.left.items())
+        basis = f"{_FOLD_VERSION} {pygit2.LIBGIT2_VERSION} {left}"
+        folded: dict[RelPath, FoldSummary] = {}
         for path in files.unfolded:
-            files.put(path, self._history.before(path, self._settled.seq + 1, texts))
+            file: FileFold | FoldSummary | None = self._timeline.fold_of(path, last, basis, FoldSummary)
+            if file is None:
+                file = self._history.before(path, last + 1, texts)
+                if file is not None:
+                    folded[path] = _summarize(file, texts)
+            files.put(path, file)
             files.compact(texts)
+        if folded:
+            self._timeline.keep_folds(folded, last, basis, epoch, next_seq)
 
     def _add(
         self, draft: Draft, changes: Iterable[FileChange], seq: int, texts: Texts, *, may_wait: bool = False

@@ -9,7 +9,7 @@ errors.
 from __future__ import annotations
 
 import json
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import attrs
 
@@ -31,6 +31,8 @@ from snapd.store.files.durable import NewerFormat
 
 from .converter import Shape, make_converter
 
+T = TypeVar("T")
+
 VERSION = 10
 """Version 2 added steps that are left; 3, the parts of a step that were not undone or redone; 4, saves in editors; 5,
 undone operations, and files in no snapshot; 6, messages; 7, what was kept; 8, steps reported late; 9, snapshots as
@@ -50,6 +52,9 @@ _CONVERTER = make_converter(
     # where the texts of these attributes come from, in a request
     {"again": "operationId", "left": "stepId", "parent": "parentStepId", "root": "stepId", "steps": "stepId"},
 )
+
+_PLAIN = make_converter({}, {})
+"""Writes every attribute: for values that only the database keeps."""
 
 _CLASSES: dict[str, Any] = {cls.__name__[0].lower() + cls.__name__[1:]: cls for cls in get_args(EventPayload)}
 _TYPES = {cls: name for name, cls in _CLASSES.items()}
@@ -140,6 +145,16 @@ def encode_summary(summary: Summary) -> str:
 def decode_summary(payload: str) -> Summary:
     """Decodes a summary."""
     return _CONVERTER.structure(json.loads(payload), Summary)
+
+
+def encode_derived(value: attrs.AttrsInstance) -> str:
+    """Encodes a value that follows from events."""
+    return _dump(_PLAIN.unstructure(value))
+
+
+def decode_derived(payload: str, cls: type[T]) -> T:
+    """Decodes what `encode_derived` wrote."""
+    return _PLAIN.structure(json.loads(payload), cls)
 
 
 def _dump(value: object) -> str:

@@ -22,6 +22,7 @@ from urllib.parse import quote
 import attrs
 
 from snapd.failpoints import failpoint
+from snapd.model.snapshot import RelPath
 from snapd.model.snapshot_records import SnapshotRecord, taken_by
 from snapd.model.timeline import (
     Edited,
@@ -60,6 +61,16 @@ _OF_A_CHAIN = ("snapshots", "undone", "turns", "kept", "spans", "operations", "s
 _VARYING = ("summary", "is_empty", "previous")
 _EVENTS = 64
 """Events per commit to the file: reading these again after a kill takes less time than starting a process."""
+
+
+_FOLD = """
+SELECT fold FROM folds
+WHERE path = ? AND basis = ? AND seq = (SELECT MAX(seq) FROM touched WHERE path = ? AND seq <= ?)
+"""
+_KEEP_FOLD = """
+INSERT OR REPLACE INTO folds
+SELECT ?, MAX(seq), ?, ? FROM touched WHERE path = ? AND seq <= ? HAVING MAX(seq) IS NOT NULL
+"""
 
 
 class Database(TimelineQueries):
@@ -316,6 +327,18 @@ class Database(TimelineQueries):
         if self._first_unwritten is None or min(files) < self._first_unwritten:
             self._write_derived()
 
+    def fold_of(self, path: RelPath, last: int, basis: str) -> str | None:
+        """Returns the kept fold of a file, if it did not change since; see `Timeline.fold_of`."""
+        fold: str | None = self._value(_FOLD, path, basis, path, last)
+        return fold
+
+    def keep_folds(self, folds: Mapping[RelPath, str], last: int, basis: str) -> None:
+        """Keeps the folds of files until their next changes."""
+        self._join()
+        rows = [(path, basis, fold, path, last) for path, fold in folds.items()]
+        self.connection.executemany(_KEEP_FOLD, rows)
+        self._write_derived()
+
     def _write_derived(self) -> None:
         if not self._is_changing:
             self.write()
@@ -336,6 +359,7 @@ class Database(TimelineQueries):
                     # the names of the tables are constants
                     self._run(f"DELETE FROM {table} WHERE seq IN (SELECT seq FROM events WHERE chain = ?)", chain)  # noqa: S608
                 self._run("DELETE FROM events WHERE chain = ?", chain)
+            self._run("DELETE FROM folds")
             for seq in singles:
                 self._run("DELETE FROM snapshots WHERE seq = ?", seq)
                 self._run("DELETE FROM events WHERE seq = ?", seq)

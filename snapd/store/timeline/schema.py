@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 15
+VERSION = 16
 """The version of the tables: a database of another version is rebuilt from the events."""
 
 TABLES = (
@@ -173,6 +173,15 @@ TABLES = (
     "CREATE INDEX touched_by_an_event ON touched (seq)",
     # the last event whose files are in `touched`
     "CREATE TABLE listed (seq INTEGER NOT NULL)",
+    # what followed from the changes of a file up to event `seq`, its last one; see `Timeline.fold_of`
+    """
+    CREATE TABLE folds (
+        path BLOB PRIMARY KEY,
+        seq INTEGER NOT NULL,
+        basis TEXT NOT NULL,
+        fold TEXT NOT NULL
+    ) WITHOUT ROWID
+    """,
 )
 
 LINKS = """

@@ -21,15 +21,17 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
+import attrs
+
 from snapd.failpoints import failpoint
 from snapd.model.errors import IoError, StoreCorrupt, os_errors
-from snapd.model.snapshot import ObjectId
+from snapd.model.snapshot import ObjectId, RelPath
 from snapd.model.timeline import Event, FileChangeRow, SessionId, StepBegun, StepEnded, StepId, Summary
 from snapd.store.objects.loose import prepare
 from snapd.store.repository import ShadowRepository
 
 from .chain import NO_OBJECT, ChainLink, Chains, chain_of, walk
-from .codec import encode_event
+from .codec import decode_derived, encode_derived, encode_event
 from .database import NAME, Database, fresh, is_sealed, remove, rows_of, seal, unseal
 from .queries import TimelineQueries
 
@@ -230,6 +232,37 @@ class Timeline(TimelineView):
         with self._lock:
             if self.next_seq == next_seq:
                 self._ask(lambda database: database.keep_summary(step_id, summary))
+
+    # -- folds
+
+    def fold_of(self, path: RelPath, last: int, basis: str, cls: type[T]) -> T | None:
+        """The kept fold of a file after all its listed changes up to event `last`; None if there is none.
+
+        Args:
+            path: of the file.
+            last: the number of an event.
+            basis: what the fold depends on besides these changes.
+            cls: of the fold.
+        """
+        found = self._ask(lambda database: database.fold_of(path, last, basis))
+        return None if found is None else decode_derived(found, cls)
+
+    def keep_folds(
+        self, folds: Mapping[RelPath, attrs.AttrsInstance], last: int, basis: str, epoch: int, next_seq: int
+    ) -> None:
+        """Keeps what follows from the changes of files, unless an event came or went since; may be lost.
+
+        Args:
+            folds: by path.
+            last: the number of the last event that counts.
+            basis: see `fold_of`.
+            epoch: when they were computed, as is `next_seq`.
+            next_seq: the number of the next event then.
+        """
+        rows = {path: encode_derived(fold) for path, fold in folds.items()}
+        with self._lock:
+            if (self.epoch, self.next_seq) == (epoch, next_seq):
+                self._ask(lambda database: database.keep_folds(rows, last, basis))
 
     # -- checking
 

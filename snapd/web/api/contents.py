@@ -85,7 +85,7 @@ async def status(asked: ApiRequest) -> Response:
         try:
             working = asked.work(lambda: asked.ask("snapshot/status", {}), service.quick)
             found = await asyncio.wait_for(working, SECONDS)
-            why = _degraded(found)
+            why = "; ".join(found.get("settingsProblems", ())) or None
             answer["status"] = found
         except TimeoutError:
             why = f"the daemon has not answered for {SECONDS:.0f} seconds"
@@ -96,10 +96,6 @@ async def status(asked: ApiRequest) -> Response:
     if not answer["status"]["enabled"]:
         return as_json({"state": "off", "why": _off(answer["status"]), **answer})
     return as_json({"state": "on", **answer})
-
-
-def _degraded(found: StatusResult) -> str | None:
-    return "; ".join(found.get("settingsProblems", ())) or None
 
 
 def _off(found: StatusResult) -> str:

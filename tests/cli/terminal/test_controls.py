@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from snapd.cli.terminal.filenames import STYLE, visible
+from snapd.cli.terminal.layout import STYLE, visible
 from tests.cli.running import Home, Terminal
 from tests.cli.steps import put
 
