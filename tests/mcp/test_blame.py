@@ -207,10 +207,11 @@ def test_a_note_says_who_wrote_lines_from_before(world: World) -> None:
     made = run_git(world.folder, "log", "-1", "--format=%ad", "--date=format-local:%Y-%m-%d").decode().strip()
     answer = world.peer().call("blame", path="a.txt")
     by_agent, by_person = f"{commit} by claude in session conversation", f"{commit} by {PERSON}"
+    of_git = f"commit {commit[:12]} of {made} by Author: as it is"
     assert [each.get("noted") for each in answer["structuredContent"]["ranges"]] == [by_agent, None, by_person]
     assert answer["content"][0]["text"].splitlines() == [
         "a.txt: 3 lines",
         f"line 1: from before snapd started recording; according to a git-ai note, commit {by_agent}",
-        f"line 2: from before snapd started recording; according to git, commit {commit[:12]} of {made} by Author: as it is",
+        f"line 2: from before snapd started recording; according to git, {of_git}",
         f"line 3: from before snapd started recording; according to a git-ai note, commit {by_person}",
     ]
