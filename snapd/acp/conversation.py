@@ -285,7 +285,7 @@ class Conversation:
         if agreed and turns.current is None:
             self._work(turns, prompt, lambda found: carry_out(found, turns, question))
             return
-        why = ": the agent is at work again" if agreed else ": the editor cannot ask" if "error" in told else ""
+        why = ": the agent is working again" if agreed else ": the editor cannot ask" if "error" in told else ""
         reason = "cancelled" if text(outcome, "outcome") == "cancelled" else "end_turn"
         self._reply(prompt, f"Nothing was changed{why}.", reason)
 
