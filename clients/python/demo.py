@@ -146,7 +146,7 @@ class Agent:
         began = time.perf_counter()
         return self._told("redone", self.client.session_redo(self.session), began)
 
-    def heard(self, last: int) -> list[tuple[str, Any]]:
+    def received(self, last: int) -> list[tuple[str, Any]]:
         """Its notifications up to a number."""
         found: list[tuple[str, Any]] = []
         while not found or found[-1][1]["seq"] < last:
@@ -263,12 +263,12 @@ def compare(ada: Agent, ben: Agent) -> None:
     """Both got the same notifications, which they can fetch again."""
     say("\nBoth clients were notified of everything as it happened")
     latest = ada.client.events(0)["latest"]
-    heard, told = ada.heard(latest), ben.heard(latest)
-    again = ben.client.events(heard[0][1]["seq"] - 1).get("events", [])
-    check(f"{len(heard)} notifications, the same for both, in the same order", heard == told)
+    received, told = ada.received(latest), ben.received(latest)
+    again = ben.client.events(received[0][1]["seq"] - 1).get("events", [])
+    check(f"{len(received)} notifications, the same for both, in the same order", received == told)
     check(
         "who was not there can have them all again",
-        [(event["method"], event["params"]) for event in again if event["method"] != "snapshot/didChange"] == heard,
+        [(event["method"], event["params"]) for event in again if event["method"] != "snapshot/didChange"] == received,
     )
 
 

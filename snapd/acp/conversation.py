@@ -118,7 +118,7 @@ class Conversation:
             if turns is None:
                 return Verdict(line)
             if message["method"] == "session/request_permission":
-                step = self._tell(turns, messages.asked_for(params), creates=True)
+                step = self._update_call(turns, messages.asked_for(params), creates=True)
                 return Verdict(line, None if step is None else partial(turns.recording.hold, step))
             if message["method"] == "session/update":
                 return Verdict(self._updated(turns, message, line))
@@ -222,11 +222,11 @@ class Conversation:
 
     def _tool(self, turns: Turns, update: Message, *, creates: bool = False) -> None:
         # version 2 has no `tool_call`: the first update is the first word
-        self._tell(turns, update, creates=creates or not messages.ends_with_answer(self._version))
+        self._update_call(turns, update, creates=creates or not messages.ends_with_answer(self._version))
 
-    def _tell(self, turns: Turns, call: Message, *, creates: bool) -> Step | None:
+    def _update_call(self, turns: Turns, call: Message, *, creates: bool) -> Step | None:
         news = tool_news(call)
-        return None if news is None or turns.replays else turns.tell(news, creates=creates)
+        return None if news is None or turns.replays else turns.update_call(news, creates=creates)
 
     def _state(self, turns: Turns, update: Message) -> None:
         state = text(update, "state")

@@ -1,4 +1,4 @@
-"""Tells people in a conversation what an undo or redo did, as Markdown."""
+"""Formats the result of an undo or redo for the conversation, as Markdown."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from snapd.model.errors import SnapdError
-from snapd.wire.words import ELSEWHERE_REASONS, reason_text
+from snapd.wire.words import AUTHORS, ELSEWHERE_REASONS, LEFT_OUTCOMES, STATES, agent_title, reason_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -17,18 +17,16 @@ if TYPE_CHECKING:
 NOTHING_RECORDED = "The agent has changed nothing in this session."
 
 _OUTCOMES = {
-    "restored": "as it was before",
-    "deleted": "removed",
-    "merged": "taken out; what was changed since stays",
-    "unchanged": "nothing to change",
-    "conflict": "**left as it is**",
-    "kept": "**left as it is**",
-    "skipped": "**left as it is**",
+    "restored": "restored",
+    "deleted": "deleted",
+    "merged": "undone; later changes stay",
+    "unchanged": "already so",
+    "conflict": "**left unchanged**",
+    "kept": "**left unchanged**",
+    "skipped": "**left unchanged**",
     "failed": "**could not be written**",
 }
-_REDONE = {"restored": "changed again", "merged": "changed again; what was changed since stays"}
-_STATES = {"undone": "taken back", "partly": "taken back in part", "open": "at work"}
-_LEFT = ("conflict", "kept", "skipped", "failed")
+_REDONE = {"restored": "redone", "merged": "redone; later changes stay"}
 _SHOWN = 30
 """Files that are named one by one, of what was done."""
 _NAMED = 3
@@ -36,39 +34,39 @@ _NAMED = 3
 
 
 def refusal(error: Exception) -> str:
-    """Tells why a command was not done, and what to do."""
+    """Formats the reason why a command failed, and its hint."""
     if isinstance(error, SnapdError):
         return f"snapd: {error.message}.\n\n{_sentence(error.hint)}"
     return f"snapd: {error}."
 
 
 def done(result: StepsOutcome, name: str, folder: str, *, redone: bool = False) -> str:
-    """Tells what an undo or a redo did.
+    """Formats the result of an undo or a redo.
 
     Args:
         result: the daemon's answer, with `details`, and with ids as they are shown.
-        name: what was taken back, in words.
+        name: what was undone, in words.
         folder: the workspace, for the commands that settle a conflict.
         redone: whether it was a redo.
     """
     rows = result["files"]
-    left = [row for row in rows if row["outcome"] in _LEFT or row.get("reason") in ELSEWHERE_REASONS]
-    changed = [row for row in rows if row["outcome"] not in (*_LEFT, "unchanged")]
-    verb = "Did again" if redone else "Took back"
+    left = [row for row in rows if row["outcome"] in LEFT_OUTCOMES or row.get("reason") in ELSEWHERE_REASONS]
+    changed = [row for row in rows if row["outcome"] not in (*LEFT_OUTCOMES, "unchanged")]
+    verb = "Redid" if redone else "Undid"
     if not left and (changed or not rows):
         head = f"{verb} {name}."
     elif changed:
         head = f"{verb} {name}, but not in every file."
     else:
-        head = f"Nothing was changed: {name} {'was not done again' if redone else 'was not taken back'}."
+        head = f"Nothing was changed: {name} {'was not redone' if redone else 'was not undone'}."
     paragraphs = [head, file_lines(result, redone=redone), *_advice(result, left, folder, redone=redone)]
     if changed and not redone:
-        paragraphs.append("`/redo` does it again.")
+        paragraphs.append("`/redo` redoes it.")
     return "\n\n".join(filter(None, paragraphs))
 
 
 def file_lines(result: StepsOutcome, *, redone: bool) -> str:
-    """Tells what becomes of each file, as a list.
+    """Lists the outcome for each file.
 
     Args:
         result: the daemon's answer, with `details`.
@@ -136,11 +134,11 @@ def _whys(result: StepsOutcome) -> Callable[[FileOutcome], str]:
 
 
 def _who(changed_by: ChangedBy) -> str:
-    if changed_by["author"] in ("user", "unknown"):
-        return "you" if changed_by["author"] == "user" else "somebody"
+    if changed_by["author"] in AUTHORS:
+        return AUTHORS[changed_by["author"]]
     if changed_by["author"] == "step":
         agent = changed_by.get("agent")
-        return f"step `{changed_by['stepId']}`" + (f" of {_plain(agent)}" if agent else "")
+        return f"step `{changed_by['stepId']}`" + (f" of {_plain(agent_title(agent))}" if agent else "")
     return f"a {changed_by.get('kind', 'restore')}"
 
 
@@ -152,10 +150,10 @@ def _advice(result: StepsOutcome, left: list[FileOutcome], folder: str, *, redon
     names = [] if redone else list(dict.fromkeys(row["name"] for row in _contested(result)))
     steps = {step["stepId"] for step in result["steps"]}
     commands = [f"{here} {name}" for name in names if name in steps] or [here]
-    lines = ["Edit these files by hand; or type this in a terminal (a snapshot keeps them as they are now):", ""]
+    lines = ["Edit these files by hand; or type this in a terminal (a snapshot keeps their current contents):", ""]
     for command in commands:
-        lines.append(f"- `{command} --on-conflict overwrite` writes over what was changed since")
-        lines.append(f"- `{command} --on-conflict keep` leaves it, and has it settled")
+        lines.append(f"- `{command} --on-conflict overwrite` overwrites the later changes")
+        lines.append(f"- `{command} --on-conflict keep` keeps it and resolves the conflict")
     yield "\n".join(lines)
 
 
@@ -166,7 +164,8 @@ def _files(files: list[FileChange]) -> str:
 
 
 def _state(state: str) -> str:
-    return f" ({_STATES[state]})" if state in _STATES else ""
+    words = STATES.get(state, state)
+    return f" ({words})" if words else ""
 
 
 def _clock(at: str) -> str:
@@ -178,12 +177,12 @@ def _code(name: str) -> str:
     return f"`` {shown} ``" if "`" in shown else f"`{shown}`"
 
 
-def _plain(told: str) -> str:
+def _plain(text: str) -> str:
     """A text of somebody else's on one line, without what Markdown would take for its own."""
-    line = " ".join("".join(character if character.isprintable() else " " for character in told).split())
+    line = " ".join("".join(character if character.isprintable() else " " for character in text).split())
     short = line if len(line) <= 60 else line[:59] + "…"
     return "".join(f"\\{character}" if character in "\\`*_[]<>" else character for character in short)
 
 
-def _sentence(told: str) -> str:
-    return f"{told[:1].upper()}{told[1:]}{'' if told.endswith('.') else '.'}"
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"

@@ -170,7 +170,7 @@ class Turns:
 
     # -- calls
 
-    def tell(self, news: ToolNews, *, creates: bool) -> Step | None:
+    def update_call(self, news: ToolNews, *, creates: bool) -> Step | None:
         """Takes in what the agent says of a call, which begins and ends its step.
 
         Args:

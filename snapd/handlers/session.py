@@ -79,7 +79,7 @@ def messages(context: Context, params: message_wire.SessionMessagesParams) -> me
 def news(context: Context, params: message_wire.SessionNewsParams) -> message_wire.SessionNewsResult:
     """Says what an agent has to be told."""
     context.need_snapshots("compare the folder with")
-    return news_result(context, context.workspace.news.tell(params.session_id, context.call))
+    return news_result(context, context.workspace.news.take_news(params.session_id, context.call))
 
 
 def news_result(context: Context, found: News) -> message_wire.SessionNewsResult:

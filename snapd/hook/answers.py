@@ -22,7 +22,7 @@ def answer(event: Event, news: dict[str, Any]) -> dict[str, Any] | None:
     Returns:
         None if there is nothing to tell.
     """
-    text = told(news)
+    text = format_news(news)
     return None if text is None else _format_files(event, text)
 
 
@@ -42,16 +42,16 @@ def unrecorded(event: Event, why: str, *, kept: bool) -> dict[str, Any] | None:
 
 
 def _format_files(event: Event, text: str) -> dict[str, Any]:
-    if event.dialect.told == "claude":
+    if event.dialect.answer_format == "claude":
         return {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}}
-    if event.dialect.told == "cursor":
+    if event.dialect.answer_format == "cursor":
         return {"additional_context": text}
-    if event.dialect.told == "cline":
+    if event.dialect.answer_format == "cline":
         return {"cancel": False, "contextModification": text}
     return {"additionalContext": text}
 
 
-def told(news: dict[str, Any]) -> str | None:
+def format_news(news: dict[str, Any]) -> str | None:
     """What happened, in a few sentences for the agent; None if nothing did."""
     said = []
     for key, verb in (("undone", "undone"), ("redone", "redone")):

@@ -48,7 +48,7 @@ class Dialect:
         name: str,
         events: dict[str, str],
         *,
-        told: str = "",
+        answer_format: str = "",
         reads_answer: tuple[str, ...] = (),
         one_at_a_time: bool = False,
         tools: Mapping[str, str] = MappingProxyType({}),
@@ -72,7 +72,7 @@ class Dialect:
     ) -> None:
         self.name = name
         self.events = events
-        self.told = told
+        self.answer_format = answer_format
         self.reads_answer = reads_answer
         self.one_at_a_time = one_at_a_time
         self.tools = tools
@@ -124,7 +124,7 @@ _CAMEL = {
     "subagentStop": SUB_END,
     "sessionEnd": FINISH,
 }
-_HEARS = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure")
+_ANSWERED_EVENTS = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure")
 
 DIALECTS = {
     dialect.name: dialect
@@ -132,8 +132,8 @@ DIALECTS = {
         Dialect(
             "claude",
             _PASCAL,
-            told="claude",
-            reads_answer=_HEARS,
+            answer_format="claude",
+            reads_answer=_ANSWERED_EVENTS,
             one_at_a_time=True,
             process="CLAUDE_PID",
             interrupted="[Request interrupted",
@@ -144,16 +144,16 @@ DIALECTS = {
         Dialect(
             "codex",
             _PASCAL,
-            told="claude",
-            reads_answer=_HEARS[:-1],
+            answer_format="claude",
+            reads_answer=_ANSWERED_EVENTS[:-1],
             home="/.codex/",
             variable="CODEX_MANAGED_PACKAGE_ROOT",
         ),
         Dialect(
             "qwen",
             _PASCAL,
-            told="claude",
-            reads_answer=_HEARS,
+            answer_format="claude",
+            reads_answer=_ANSWERED_EVENTS,
             one_at_a_time=True,
             names_subagents=False,
             home="/.qwen/",
@@ -162,14 +162,14 @@ DIALECTS = {
         Dialect(
             "droid",
             _PASCAL,
-            told="claude",
+            answer_format="claude",
             reads_answer=("SessionStart", "UserPromptSubmit"),
             one_at_a_time=True,
             home="/.factory/",
             variable="FACTORY_PROJECT_DIR",
         ),
-        Dialect("continue", _PASCAL, told="claude", reads_answer=("SessionStart", "UserPromptSubmit")),
-        Dialect("vscode", _PASCAL, told="claude", reads_answer=_HEARS[:-1]),
+        Dialect("continue", _PASCAL, answer_format="claude", reads_answer=("SessionStart", "UserPromptSubmit")),
+        Dialect("vscode", _PASCAL, answer_format="claude", reads_answer=_ANSWERED_EVENTS[:-1]),
         Dialect(
             "gemini",
             {
@@ -180,7 +180,7 @@ DIALECTS = {
                 "AfterAgent": STOP,
                 "SessionEnd": FINISH,
             },
-            told="claude",
+            answer_format="claude",
             reads_answer=("SessionStart", "BeforeAgent", "AfterTool"),
             one_at_a_time=True,
             home="/.gemini/",
@@ -189,7 +189,7 @@ DIALECTS = {
         Dialect(
             "cursor",
             _CAMEL,
-            told="cursor",
+            answer_format="cursor",
             reads_answer=("sessionStart", "postToolUse"),
             session=(("conversation_id",), ("session_id",)),
             message=(("generation_id",),),
@@ -242,7 +242,7 @@ DIALECTS = {
                 "TaskCancel": STOP,
                 "TaskComplete": STOP,
             },
-            told="cline",
+            answer_format="cline",
             reads_answer=("UserPromptSubmit", "PreToolUse", "PostToolUse"),
             one_at_a_time=True,
             event=(("hookName",),),
@@ -264,7 +264,7 @@ DIALECTS = {
                     "session.deleted": FINISH,
                     "dispose": FINISH,
                 },
-                told="plain",
+                answer_format="plain",
                 reads_answer=("chat.message", "tool.execute.before", "tool.execute.after"),
                 tasks_are_subagents=True,
                 event=(("event",),),

@@ -114,15 +114,15 @@ class Event:
             self._take_prompt(payload)
 
     def _folder(self, payload: dict[str, Any]) -> str:
-        said = path_of(self._text(payload, self.dialect.folder, "the folder") or "")
-        if not said:
+        directory = path_of(self._text(payload, self.dialect.folder, "the folder") or "")
+        if not directory:
             files = map(path_of, named(_input(_found(payload, self.dialect.given))))
-            said = next((os.path.dirname(file) for file in files if os.path.isabs(file)), "") or os.getcwd()
+            directory = next((os.path.dirname(file) for file in files if os.path.isabs(file)), "") or os.getcwd()
             # where this is read once more, it is another directory
-            payload[next(path[0] for path in self.dialect.folder if len(path) == 1)] = said
-        if not os.path.isabs(said) or "\0" in said:
+            payload[next(path[0] for path in self.dialect.folder if len(path) == 1)] = directory
+        if not os.path.isabs(directory) or "\0" in directory:
             raise NotAnEvent(f"{self.name} names no absolute folder")
-        return said
+        return directory
 
     def _take_call(self, payload: Mapping[str, Any]) -> None:
         dialect = self.dialect
@@ -138,8 +138,8 @@ class Event:
             self.kind = None
         answer = _found(payload, dialect.answer)
         self.in_background = any(
-            isinstance(said, dict) and bool(said.get(name))
-            for said, name in ((answer, "backgroundTaskId"), (call.given, "is_background"))
+            isinstance(directory, dict) and bool(directory.get(name))
+            for directory, name in ((answer, "backgroundTaskId"), (call.given, "is_background"))
         )
         self.calls = [call]
 
@@ -179,7 +179,7 @@ class Event:
     @property
     def reads_answer(self) -> bool:
         """Whether the agent reads the answer to it."""
-        return self.dialect.told != "" and self.name in self.dialect.reads_answer
+        return self.dialect.answer_format != "" and self.name in self.dialect.reads_answer
 
     def directory(self, call: ToolCall) -> str:
         """The absolute directory to which the files of a call are relative."""

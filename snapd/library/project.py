@@ -143,8 +143,8 @@ class Project:
         environment = read_environment(os.environ)
 
         def remote(socket: str, own_locations: Locations | None = None) -> Backend:
-            heard, unheard = split_environment(environment, locations.config_file)
-            backend = open_remote(socket, self.folder, as_options({**heard, **own}), own_locations)
+            effective, unheard = split_environment(environment, locations.config_file)
+            backend = open_remote(socket, self.folder, as_options({**effective, **own}), own_locations)
             if unheard is not None:
                 logger.warning("%s", unheard)
             return backend

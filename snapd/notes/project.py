@@ -57,7 +57,7 @@ _ALL = 32 << 20
 """Bytes of all notes for one file: what anybody may push must not keep snapd at work for long."""
 _DEEPEST = 4
 """How often git may have divided the directory of notes by two digits of the commit: four times are enough for 2^32."""
-_TOLD = 20
+_SHOWN = 20
 """How many notes that cannot be read are named one by one."""
 
 
@@ -163,7 +163,7 @@ class History:
 
 
 def _failed(done: Finished) -> IoError:
-    said = (done.said.splitlines() or [f"it ended with {done.code}"])[0].removeprefix("fatal: ")
+    said = (done.stderr.splitlines() or [f"it ended with {done.code}"])[0].removeprefix("fatal: ")
     return IoError(f"git: {said}", hint="'git fsck' checks the repository", errno="EIO", path="git")
 
 
@@ -322,9 +322,9 @@ class _CommittedFile:
                 lines |= _claimed(Note.parse(data), by_commit[commit])
             except BadNoteError as error:
                 problems.append(NoteProblem(commit, f"its note {error}"))
-        more = len(problems) - _TOLD
+        more = len(problems) - _SHOWN
         if more > 0:
-            problems[_TOLD:] = [NoteProblem(None, f"{more} more notes cannot be read")]
+            problems[_SHOWN:] = [NoteProblem(None, f"{more} more notes cannot be read")]
         return NotedLines(lines, problems=tuple(problems))
 
     def _read_notes(

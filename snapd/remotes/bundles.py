@@ -93,10 +93,10 @@ def unpack(git: GitProgram, git_dir: str, file: BinaryIO, shown: str, most: int,
     if done.code == 0:
         return
     for number in FULL:
-        if os.strerror(number) in done.said:
+        if os.strerror(number) in done.stderr:
             raise StorageFull(f"no space left: {git_dir}", path=git_dir, errno=errno.errorcode[number])
-    said = done.said.splitlines() or [f"git ended with {done.code}"]
-    raise _refused(shown, f"it is damaged: {re.sub(r'^(fatal|error): *', '', said[0])}")
+    stderr = done.stderr.splitlines() or [f"git ended with {done.code}"]
+    raise _refused(shown, f"it is damaged: {re.sub(r'^(fatal|error): *', '', stderr[0])}")
 
 
 def _refused(shown: str, why: str) -> Untrusted:

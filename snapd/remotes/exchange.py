@@ -77,41 +77,41 @@ _MOVED = re.compile(r"cannot lock ref .*(but expected|reference already exists|u
 
 def failed(address: str, done: Finished) -> RemoteFailed:
     """Returns the error for a failed git command."""
-    said = done.said.lower()
+    stderr = done.stderr.lower()
     # git has many messages for a broken connection, and often none
     reason: Reason = next(
-        (reason for reason, pattern in _REASONS if re.search(pattern, said, re.MULTILINE)), "interrupted"
+        (reason for reason, pattern in _REASONS if re.search(pattern, stderr, re.MULTILINE)), "interrupted"
     )
     return error(address, reason, _first_line(done))
 
 
 def is_local_disk_full(done: Finished) -> bool:
     """Returns whether a fetch failed because this machine has no space left."""
-    return _FULL.search(done.said) is not None
+    return _FULL.search(done.stderr) is not None
 
 
 def remote_problem(done: Finished) -> str:
     """Returns what git reports as malformed, damaged or over a limit in what a remote sent; empty if nothing."""
-    found = _UNSOUND.search(done.said)
+    found = _UNSOUND.search(done.stderr)
     return "" if found is None else _CONTROL.sub(" ", found[1])
 
 
 def remote_message(done: Finished) -> str:
     """Returns the first line of the remote's own output, such as a hook's reason for a refusal; may be empty."""
-    lines = [line.removeprefix("remote:").strip() for line in done.said.splitlines() if line.startswith("remote:")]
+    lines = [line.removeprefix("remote:").strip() for line in done.stderr.splitlines() if line.startswith("remote:")]
     return next(filter(None, lines), "")
 
 
-def error(address: str, reason: Reason, said: str) -> RemoteFailed:
-    """Returns the error of a remote; `said` is what git or the remote printed."""
+def error(address: str, reason: Reason, stderr: str) -> RemoteFailed:
+    """Returns the error of a remote; `stderr` is what git or the remote printed."""
     shown = without_secret(address)
     # a remote may send any bytes, such as terminal escapes
-    said = _CONTROL.sub(" ", said.replace(address, shown)).strip()
-    return RemoteFailed(f"{shown}: {said}", hint=_HINTS[reason], remote=shown, reason=reason)
+    stderr = _CONTROL.sub(" ", stderr.replace(address, shown)).strip()
+    return RemoteFailed(f"{shown}: {stderr}", hint=_HINTS[reason], remote=shown, reason=reason)
 
 
 def _first_line(done: Finished) -> str:
-    lines = [line.strip() for line in done.said.splitlines() if line.strip() and not line.startswith(_NOISE)]
+    lines = [line.strip() for line in done.stderr.splitlines() if line.strip() and not line.startswith(_NOISE)]
     wrong = [line for line in lines if line.startswith(("fatal:", "error:", "remote:"))]
     line = next(iter(wrong or lines), f"git ended with {done.code}")
     return re.sub(r"^(fatal|error|remote): *", "", line)
@@ -157,13 +157,13 @@ class Exchange:
         rejected = [
             found for line in done.out.decode("utf-8", "replace").splitlines() if (found := _REJECTED.match(line))
         ]
-        if any(found[2] == _STALE for found in rejected) or (rejected and _MOVED.search(done.said)):
+        if any(found[2] == _STALE for found in rejected) or (rejected and _MOVED.search(done.stderr)):
             shown = without_secret(self.address)
             raise RemoteChanged(f"{shown}: somebody else pushed one of these sessions meanwhile", remote=shown)
-        said = next((found[2] for found in rejected if found[2] and found[2] != "atomic push failure"), None)
-        if said is not None:
+        stderr = next((found[2] for found in rejected if found[2] and found[2] != "atomic push failure"), None)
+        if stderr is not None:
             why = remote_message(done)
-            raise error(self.address, "refused", f"{said}: {why}" if why else said)
+            raise error(self.address, "refused", f"{stderr}: {why}" if why else stderr)
         raise failed(self.address, done)
 
     def list(self, git_dir: str, names: Sequence[str], call: Call) -> dict[str, ObjectId]:
@@ -193,7 +193,7 @@ class Exchange:
         words = ["fetch", *_QUIET, "--depth=1", "--filter=tree:0", "--", address, *refs]
         done = self._git.run(git_dir, words, call)
         # with a depth, git fails without a message if no reference matches
-        is_empty = done.code == 1 and not done.said
+        is_empty = done.code == 1 and not done.stderr
         if done.code and not is_empty:
             raise failed(self.address, done)
 

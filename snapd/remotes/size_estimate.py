@@ -109,5 +109,5 @@ class SizeEstimate:
     def _run(self, words: Sequence[str], call: Call, *, data: bytes, into: str | None = None) -> bytes:
         done = self.git.run(self.git_dir, words, call, data=data, into=into)
         if done.code:
-            raise IoError(f"git {words[0]} failed: {done.said}", errno="EIO", path=self.git_dir)
+            raise IoError(f"git {words[0]} failed: {done.stderr}", errno="EIO", path=self.git_dir)
         return done.out

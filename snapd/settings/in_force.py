@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from .table import Layer
 
-    Found = dict[str, tuple[Any, SettingSource]]
+    SettingValues = dict[str, tuple[Any, SettingSource]]
     """The value and the source of each setting, by name."""
 
 logger = logging.getLogger(__name__)
@@ -97,9 +97,9 @@ class Base:
         """The mistake in the current version of the file; None if there is none."""
         return self._file.read()[1]
 
-    def found(self) -> Found:
+    def found(self) -> SettingValues:
         """Every setting, from the defaults, the file and the environment."""
-        found: Found = {name: (row.default, "default") for name, row in SETTINGS.items()}
+        found: SettingValues = {name: (row.default, "default") for name, row in SETTINGS.items()}
         found |= {name: (value, "file") for name, value in self._file.read()[0].items()}
         found |= {name: (value, "environment") for name, value in self._environment.items()}
         return found
@@ -164,7 +164,7 @@ class FolderSettings:
         self._base = options.base
         self._opener: Options | None = options
         opened = self._base.found() | _latest([options.given])
-        self._opened: Found = {name: opened[name] for name, row in SETTINGS.items() if row.at_opening}
+        self._opened: SettingValues = {name: opened[name] for name, row in SETTINGS.items() if row.at_opening}
         self._lock = threading.Lock()
         self._clients: list[Options] = []
 
@@ -226,7 +226,7 @@ class FolderSettings:
         """See `Policy.problem`."""
         return self._base.problem
 
-    def _found(self, asking: Hashable) -> Found:
+    def _found(self, asking: Hashable) -> SettingValues:
         """The settings in force as a client sees them; None for what holds for every client."""
         with self._lock:
             clients = tuple(self._clients)
@@ -234,11 +234,11 @@ class FolderSettings:
         opened = self._opened
         if opener is None or opener.client != asking:
             opened = {name: (value, _BY_OTHERS.get(source, source)) for name, (value, source) in opened.items()}
-        heard = [each.given if each.client == asking else _of_another(each.given) for each in clients]
-        return self._base.found() | _latest(heard) | opened
+        options = [each.given if each.client == asking else _of_another(each.given) for each in clients]
+        return self._base.found() | _latest(options) | opened
 
 
-def _settings(found: Found) -> Settings:
+def _settings(found: SettingValues) -> Settings:
     return Settings.of({name: value for name, (value, _) in found.items()})
 
 
@@ -248,7 +248,7 @@ def _of_another(given: Mapping[str, _ClientSetting]) -> dict[str, _ClientSetting
     return {name: attrs.evolve(each, source="otherClient") for name, each in shared.items()}
 
 
-def _latest(clients: Iterable[Mapping[str, _ClientSetting]]) -> Found:
+def _latest(clients: Iterable[Mapping[str, _ClientSetting]]) -> SettingValues:
     """The latest value of each setting that several clients sent."""
     latest: dict[str, _ClientSetting] = {}
     for given in clients:

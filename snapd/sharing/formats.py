@@ -42,10 +42,10 @@ NAMESPACE = "git"
 """The ssh-keygen namespace of git's signatures."""
 
 _OURS = "refs/snapd/"
-_SAID = "Signed for whoever fetches it."
+_REASONS = "Signed for whoever fetches it."
 _TAG = re.compile(
     r"(?P<payload>object (?P<signed>[0-9a-f]{40})\ntype commit\ntag snapd/(?P<name>[a-z]+/[A-Za-z0-9_-]+)\n"
-    rf"tagger snapd <snapd@[A-Za-z0-9.-]+> (?P<seconds>[0-9]{{1,10}}) \+0000\n\n{re.escape(_SAID)}\n)"
+    rf"tagger snapd <snapd@[A-Za-z0-9.-]+> (?P<seconds>[0-9]{{1,10}}) \+0000\n\n{re.escape(_REASONS)}\n)"
     r"(?P<signature>-----BEGIN SSH SIGNATURE-----\n(?P<armored>(?:[A-Za-z0-9+/=]+\n)+)-----END SSH SIGNATURE-----\n)",
 )
 _MAGIC = b"SSHSIG"
@@ -166,7 +166,7 @@ def payload_of(reference: str, commit: ObjectId, seconds: int, host: str) -> byt
         f"tag snapd/{reference.removeprefix(_OURS)}",
         f"tagger snapd <snapd@{host}> {seconds} +0000",
         "",
-        _SAID,
+        _REASONS,
     ]
     return ("\n".join(lines) + "\n").encode()
 

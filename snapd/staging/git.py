@@ -83,11 +83,11 @@ class StagingConflict(SnapdError):
 
 @attrs.frozen
 class GitResult:
-    """The result of a git command; `said` is its standard error."""
+    """The result of a git command; `stderr` is its standard error."""
 
     code: int
     out: bytes
-    said: str
+    stderr: str
 
 
 @attrs.frozen
@@ -136,9 +136,9 @@ class Git:
 def failed(words: tuple[str | bytes, ...], done: GitResult) -> GitFailed:
     """Returns the error for a failed command, with the first line of git's message."""
     command = next((os.fsdecode(word) for word in words if os.fsdecode(word)[:1] != "-"), "")
-    lines = done.said.splitlines() or [f"it ended with {done.code}"]
+    lines = done.stderr.splitlines() or [f"it ended with {done.code}"]
     # warnings may come before it, and in other languages it begins differently
     first = next((line for line in lines if line.startswith(_WRONG)), lines[0])
     for beginning in _WRONG:
         first = first.removeprefix(beginning)
-    return GitFailed(f"git {command}: {first}", said=done.said)
+    return GitFailed(f"git {command}: {first}", said=done.stderr)

@@ -54,10 +54,10 @@ class Repository:
         inside = git.attempt(folder, "rev-parse", "--is-inside-work-tree")
         name = os.fsdecode(folder)
         if inside.code:
-            said = (inside.said.splitlines() or ["git does not say why"])[0].removeprefix("fatal: ")
+            stderr = (inside.stderr.splitlines() or ["git does not say why"])[0].removeprefix("fatal: ")
             # for a repository of another user, git explains what to do
-            hint = " ".join(inside.said.split()) if "safe.directory" in inside.said else None
-            raise NoGitRepository(f"{name}: {said}", hint=hint, path=name)
+            hint = " ".join(inside.stderr.split()) if "safe.directory" in inside.stderr else None
+            raise NoGitRepository(f"{name}: {stderr}", hint=hint, path=name)
         if inside.out.strip() != b"true":
             raise NoGitRepository(f"{name}: the git repository has no work tree here", path=name)
         asked = ("--show-toplevel",), ("--absolute-git-dir",), ("--git-path", "objects")
@@ -95,7 +95,7 @@ class Repository:
         """Returns the value of a git setting; empty if it is not set."""
         done = self.git.attempt(self.top, "config", "--get", name)
         if done.code > 1:
-            raise GitFailed(f"git config: {done.said}", said=done.said)
+            raise GitFailed(f"git config: {done.stderr}", said=done.stderr)
         return done.out.decode("utf-8", "replace").removesuffix("\n")
 
     def is_set(self, name: str, *, default: bool) -> bool:
@@ -110,7 +110,7 @@ class Repository:
             return frozenset()
         done = self.git.attempt(self.top, "check-ignore", "-z", "--stdin", data=data)
         if done.code > 1:
-            raise GitFailed(f"git check-ignore: {done.said}", said=done.said)
+            raise GitFailed(f"git check-ignore: {done.stderr}", said=done.stderr)
         return frozenset(done.out.split(b"\0")[:-1])
 
     def read(self, path: bytes) -> tuple[int, bytes] | None:

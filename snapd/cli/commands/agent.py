@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from snapd.cli.parsing.command import Error
     from snapd.cli.parsing.usage import Parser
 
-_SAID = {
+_RESULTS = {
     "created": ("created", "would create"),
     "changed": ("changed", "would change"),
     "removed": ("removed", "would remove"),
@@ -170,7 +170,7 @@ def _print(options: argparse.Namespace, done: list[FileResult]) -> None:
         if not done:
             print("no agent has hooks of snapd's")
     for each in done:
-        said = _SAID[each.did][options.dry_run]
+        said = _RESULTS[each.did][options.dry_run]
         line = f"{each.agent.name.ljust(width)}  {shell_name(each.file)}: {said}"
         if each.error is not None:
             told = readable(each.error)

@@ -23,7 +23,7 @@ from snapd.model.paths import absolute, from_uri, to_uri
 from snapd.worktree.export import Scratch
 
 from .bisect_command import TrialCommand
-from .bisect_trials import Change, Found, Trial, changes_of, find, span
+from .bisect_trials import Change, Trial, TrialResult, changes_of, find, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -171,7 +171,7 @@ def bisect(options: argparse.Namespace) -> int:
     if options.json:
         print_json(answer)
     else:
-        tell(Painter(options), answer)
+        print_result(Painter(options), answer)
     return _CODES.get(result.outcome, FAILED)
 
 
@@ -182,7 +182,7 @@ def _search(
     words: list[str],
     changes: list[Change],
     trials: list[Trial],
-) -> Found:
+) -> TrialResult:
     """Runs the command in a temporary folder, which is removed in the end; adds each run to `trials`."""
     above = os.fsencode(os.path.realpath(tempfile.gettempdir()))
     if above == root or above.startswith(root.rstrip(b"/") + b"/"):
@@ -346,7 +346,7 @@ def after_run(painter: Painter, verdict: Verdict, code: int) -> None:
     print(f"snapd: {painter.paint(words[verdict], _STYLES[verdict])} (exit code {code})", file=sys.stderr)
 
 
-def tell(painter: Painter, answer: dict[str, Any]) -> None:
+def print_result(painter: Painter, answer: dict[str, Any]) -> None:
     """Prints the result, and next steps on standard error."""
     outcome, suspects = answer["outcome"], answer["suspects"]
     if outcome == "found":

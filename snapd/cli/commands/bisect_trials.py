@@ -34,7 +34,7 @@ class Trial(NamedTuple):
         return "bad" if self.exit_code <= _LAST_BAD else "abort"
 
 
-class Found(NamedTuple):
+class TrialResult(NamedTuple):
     """The result of a search.
 
     Attributes:
@@ -49,7 +49,7 @@ class Found(NamedTuple):
     exit_code: int
 
 
-def find(changes: Sequence[Change], run: Callable[[int, str, int], Trial]) -> Found:
+def find(changes: Sequence[Change], run: Callable[[int, str, int], Trial]) -> TrialResult:
     """Finds the change that broke a command.
 
     Both ends are tried first: the search needs a good and a bad one.
@@ -72,17 +72,17 @@ def find(changes: Sequence[Change], run: Callable[[int, str, int], Trial]) -> Fo
     for end, wanted, otherwise in _ends(len(changes)):
         trial = tried(end, search.most + (end == 0))
         if trial.verdict != wanted:
-            return Found(_FAILED.get(trial.verdict, otherwise), (), trial.exit_code)
+            return TrialResult(_FAILED.get(trial.verdict, otherwise), (), trial.exit_code)
     bad = known[trees[-1]]
     while (state := search.next()) is not None:
         trial = tried(state, max(0, search.most - 1))
         if trial.verdict == "abort":
-            return Found("aborted", (), trial.exit_code)
+            return TrialResult("aborted", (), trial.exit_code)
         search.note(state, {"good": True, "bad": False, "skip": None}[trial.verdict])
         if trial.verdict == "bad":
             bad = trial
     suspects = tuple(changes[at] for at in search.suspects)
-    return Found("found" if len(suspects) == 1 else "unclear", suspects, bad.exit_code)
+    return TrialResult("found" if len(suspects) == 1 else "unclear", suspects, bad.exit_code)
 
 
 def _ends(last: int) -> tuple[tuple[int, Verdict, Outcome], ...]:

@@ -17,7 +17,7 @@ from snapd.cli.requests.snapshots import find_sides, find_snapshot, split_file, 
 from snapd.cli.terminal import pager
 from snapd.cli.terminal.filenames import file_name, shell_name
 from snapd.cli.terminal.layout import fit, one_line, pad, terminal_width
-from snapd.cli.terminal.naming import short
+from snapd.cli.terminal.naming import agent_name, short
 from snapd.cli.terminal.output import Painter, counted, print_json, size, summary
 from snapd.cli.terminal.pager import diff_text, form_of
 from snapd.cli.terminal.times import day, local_now, moment
@@ -292,6 +292,6 @@ def _reason(taken: dict[str, Any]) -> str:
         words.append(OPERATIONS[operation].noun if operation in OPERATIONS else operation)
     if "stepId" in taken:
         words.append(short(taken["stepId"]))
-    if taken.get("agent"):
-        words.append(f"by {one_line(taken['agent'])}")
+    if agent := agent_name(taken):
+        words.append(f"by {agent}")
     return one_line(" ".join(words))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _ASIDE = re.compile(r"\.snapd-tmp-[0-9a-f]{16}")
 """Names of temporary files that a killed operation may leave behind; see `snapd.worktree.snapshot.classifier`."""
-_TOLD = 3
+_SHOWN = 3
 _FOLDER_FILE = ".snapd.toml"
 
 
@@ -82,10 +82,10 @@ def _of_folder(options: argparse.Namespace) -> dict[str, Callable[[], str]]:
     except FileNotFoundError as error:
         gone = error
 
-        def tell() -> str:
+        def on_error() -> str:
             raise gone
 
-        return {"folder": tell}
+        return {"folder": on_error}
     return {
         "rules": lambda: _rules(folder),
         "folder": lambda: _folder(options, folder),
@@ -205,7 +205,9 @@ def leftovers(folder: str) -> str:
 
 
 def _shorten_list(names: list[str]) -> str:
-    return ", ".join(map(shell_name, names[:_TOLD])) + (f" and {len(names) - _TOLD} more" if len(names) > _TOLD else "")
+    return ", ".join(map(shell_name, names[:_SHOWN])) + (
+        f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    )
 
 
 def _store(options: argparse.Namespace, folder: str) -> str:
@@ -225,12 +227,12 @@ def _store(options: argparse.Namespace, folder: str) -> str:
 def _listed(folder: str, closed: list[str]) -> Iterator[tuple[str, list[str]]]:
     """Yields the directories of a folder, except those of a `.git`, each with the names in it."""
 
-    def tell(error: OSError) -> None:
+    def on_error(error: OSError) -> None:
         # one that has just gone is none that could not be listed
         if not isinstance(error, FileNotFoundError):
             closed.append(error.filename)
 
-    for above, below, names in os.walk(folder, onerror=tell):
+    for above, below, names in os.walk(folder, onerror=on_error):
         if ".git" in below:
             below.remove(".git")
         yield above, [*below, *names]

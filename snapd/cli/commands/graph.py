@@ -162,7 +162,7 @@ class _Picture:
         style = self._styles[session_id]
         texts = [(pad(f"{short(step['stepId'])}  ", _NAME), "dim" if undone else style)]
         file = step["files"][0] if _is_named_after_its_file(step) else None
-        said = _said(step) if file is None else _tool(step)
+        said = _step_texts(step) if file is None else _tool(step)
         texts += [(text, "dim" if undone else plain) for text, plain in said]
         ahead = len(texts)
         if ran := command_of(step):
@@ -354,7 +354,7 @@ def _counts(row: dict[str, Any], sharing: str) -> list[tuple[str, str]]:
     return [*count_words(row), *([(f"  {sharing}", "yellow")] if row.get("shared") else [])]
 
 
-def _said(step: dict[str, Any]) -> list[tuple[str, str]]:
+def _step_texts(step: dict[str, Any]) -> list[tuple[str, str]]:
     """Returns the title of a step, as `naming.step_name`, with styles."""
     if step_text(step):
         said = [(one_line(step.get("tool")), "bold"), (one_line(step.get("description")), "")]

@@ -32,7 +32,7 @@ from snapd.cli.terminal.naming import (
     step_name,
     step_text,
 )
-from snapd.cli.terminal.output import Painter, agent_style, print_json, printable, step_line, summary
+from snapd.cli.terminal.output import Painter, agent_style, print_json, printable, state_spans, step_line, summary
 from snapd.cli.terminal.pager import diff_text, form_of
 from snapd.cli.terminal.reasons import STYLES, format_uncaptured, signature_word, signature_words
 from snapd.cli.terminal.times import ago, local_now, moment
@@ -66,8 +66,7 @@ _FOR_A_HASH = 52
 """The columns from which the hash of a snapshot is shown in full."""
 _NAME_ROOM = 8
 _WHEN = len("20 Nov")
-_WHO = 10
-_STATES = {"open": ("open", "green"), "undone": ("undone", "dim"), "partly": ("partly undone", "yellow")}
+_WHO = len("Claude Code")
 _COUNTED = (("+", "additions"), ("-", "deletions"))
 _BETWEEN = "  "
 _LEAST_SAID = 12
@@ -431,7 +430,7 @@ def entry_line(
 ) -> str:
     """Formats an entry of `session/history` on one line: its id, when, who, what, and how much."""
     name, who, what = _words(entry, sessions)
-    state = [_STATES[entry["step"]["state"]]] if entry["kind"] == "step" and entry["step"]["state"] in _STATES else []
+    state = state_spans(entry["step"]["state"]) if entry["kind"] == "step" else []
     when = moment(entry["at"])
     clock = f"{when:%H:%M}" if when.date() == now.date() else f"{when.day} {when:%b}"
     start = [(pad(name, _NAME_ROOM), "yellow" if entry["kind"] == "step" else "dim"), (pad(clock, _WHEN), "dim")]

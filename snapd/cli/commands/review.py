@@ -16,7 +16,7 @@ from snapd.cli.requests.snapshots import find_snapshot
 from snapd.cli.terminal import pager
 from snapd.cli.terminal.filenames import printable
 from snapd.cli.terminal.layout import cell, one_line, pad, terminal_width
-from snapd.cli.terminal.naming import short
+from snapd.cli.terminal.naming import agent_name, short
 from snapd.cli.terminal.output import Painter, print_json, summary
 from snapd.cli.terminal.times import ago, local_now, moment
 from snapd.model.errors import InvalidParams, UnknownSession, os_errors
@@ -185,11 +185,11 @@ def _format_owner(run: dict[str, Any]) -> str:
     if run["author"] == "user":
         return "you"
     if run["author"] == "step":
-        return one_line(" ".join(filter(None, (short(run["stepId"]), run.get("agent")))))
+        return one_line(" ".join(filter(None, (short(run["stepId"]), agent_name(run)))))
     commit, noted = run.get("commit"), run.get("noted")
     if commit is None:
         return "before"
-    author = commit["author"] if noted is None else noted.get("agent") or _without_address(noted["person"])
+    author = commit["author"] if noted is None else agent_name(noted) or _without_address(noted["person"])
     return one_line(f"git {_short(commit['id'])} {author}")
 
 

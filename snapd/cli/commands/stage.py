@@ -17,7 +17,7 @@ from snapd.cli.requests.connection import ask, backend, pages
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.requests.names import all_sessions, find_session_or_step
 from snapd.cli.terminal.filenames import shell_name
-from snapd.cli.terminal.naming import session_name, short, step_text
+from snapd.cli.terminal.naming import agent_name, session_name, short, step_text
 from snapd.cli.terminal.output import Painter, print_json, printable, summary
 from snapd.core.compare.text import is_binary
 from snapd.model.errors import InvalidParams
@@ -59,7 +59,7 @@ _LEFT_OUT = {
 }
 
 
-class LeftOut(Answer):
+class NotStaged(Answer):
     """A file that was not staged, though nothing is in conflict."""
 
     file: Annotated[str, "Relative to the folder."]
@@ -75,7 +75,7 @@ class StagedChanges(Answer):
     applied: Annotated[bool, "False for a dry run."]
     repository: Annotated[str, "The root of the git work tree."]
     files: Annotated[list[FileChange], "The files that changed in the index."]
-    left: Annotated[list[LeftOut], "The files that were left out."]
+    left: Annotated[list[NotStaged], "The files that were left out."]
     already_staged: Annotated[int, "How many other files the index has with changes: the commit has these, too."]
     open_steps: Annotated[list[str], "The steps of the sessions that are open: what they change is not staged yet."]
     message: Annotated[str, "A message for the commit, from the prompts of the steps that the last commit has not."]
@@ -222,7 +222,7 @@ def _otherwise(found: Backend, session_ids: Iterable[str], owners: Iterable[Owne
     for session in sessions:
         if name := session_name(session):
             return name
-    agents = list(dict.fromkeys(session["agent"] for session in sessions if session.get("agent")))
+    agents = list(dict.fromkeys(filter(None, map(agent_name, sessions))))
     return f"Changes by {' and '.join(agents)}" if agents else "Changes by an agent"
 
 

@@ -12,7 +12,7 @@ from snapd.cli.requests.connection import ask, backend
 from snapd.cli.requests.folder import folder_of, folders_with_same_files, former_words
 from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.layout import aligned, one_line
-from snapd.cli.terminal.naming import short
+from snapd.cli.terminal.naming import agent_name, short
 from snapd.cli.terminal.output import Painter, print_json, printable, settings, size, watching
 from snapd.cli.terminal.times import ago, format_duration, local_now, moment
 from snapd.environment import spool_directory
@@ -116,8 +116,9 @@ def _table(painter: Painter, rows: list[tuple[str, str, str]]) -> list[str]:
 def _open_steps(painter: Painter, result: StatusResult, now: datetime) -> Iterator[str]:
     """Yields the open steps with their ages: they own what changes now, unless an editor saves it."""
     for step in result["openSteps"]:
-        said = (step.get("agent"), step.get("tool"), step.get("description"))
-        words = " ".join(one_line(text) for text in said if text)
+        words = " ".join(
+            one_line(text) for text in (agent_name(step), step.get("tool"), step.get("description")) if text
+        )
         age = format_duration(moment(step["startedAt"]), now)
         yield " ".join(filter(None, (painter.paint(short(step["stepId"]), "yellow"), words, f"for {age}")))
     if result["openSteps"]:

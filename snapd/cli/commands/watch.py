@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from snapd.backend import RemoteBackend
     from snapd.cli.parsing.usage import Parser
 
-_HEARD = frozenset({"snapshot/didTrack", "snapshot/didChange", "snapshot/didRevert", "session/didChange"})
+_NOTIFICATIONS = frozenset({"snapshot/didTrack", "snapshot/didChange", "snapshot/didRevert", "session/didChange"})
 _WHO, _SHORT_WHO = 10, 6
 _ROOMY = 60
 """The columns from which a line has the seconds, and room for long names of agents."""
@@ -74,27 +74,27 @@ class Watch:
     def __init__(self, options: argparse.Namespace, found: RemoteBackend, client: Client) -> None:
         self._json = options.json
         self._found = found
-        self._subscription = client.subscribe(_HEARD)
-        self._happening = EventLines(Painter(options))
+        self._subscription = client.subscribe(_NOTIFICATIONS)
+        self._event_lines = EventLines(Painter(options))
 
     def run(self, folder: str) -> NoReturn:
         """Prints events forever."""
         self._look_around()
         print(f"snapd: watching {printable(folder)}; Ctrl-C ends it", file=sys.stderr)
         while True:
-            heard = self._subscription.get()
-            assert heard is not None, "only `close` ends the subscription"
-            self.hear(heard)
+            notification = self._subscription.get()
+            assert notification is not None, "only `close` ends the subscription"
+            self.on_notification(notification)
 
-    def hear(self, heard: Notification) -> None:
+    def on_notification(self, notification: Notification) -> None:
         """Prints what a notification reports."""
-        if heard.method in _HEARD:
-            self._print_result(heard.method, heard.params)
-        elif heard.method == DISCONNECTED:
+        if notification.method in _NOTIFICATIONS:
+            self._print_result(notification.method, notification.params)
+        elif notification.method == DISCONNECTED:
             print("snapd: the daemon has ended; connecting again", file=sys.stderr)
-        elif heard.method == UNREACHABLE:
-            print_error(heard.params["error"], "no daemon yet: ")
-        elif heard.method == RECONNECTED:
+        elif notification.method == UNREACHABLE:
+            print_error(notification.params["error"], "no daemon yet: ")
+        elif notification.method == RECONNECTED:
             with suppress(IoError):
                 # where it is lost once more, it is connected once more
                 self._look_around()
@@ -107,12 +107,12 @@ class Watch:
         # a daemon that has just ended is found out below, and ids are shown whole
         with suppress(SnapdError):
             learn(self._found, params)
-        for line in self._happening.lines(method, params, local_now(), terminal_width()):
+        for line in self._event_lines.lines(method, params, local_now(), terminal_width()):
             print(line, flush=True)
 
     def _look_around(self) -> None:
         """Finds out which steps are open, since their start was not notified."""
-        self._happening.go_on(self._found.request("snapshot/status", {})["openSteps"])
+        self._event_lines.go_on(self._found.request("snapshot/status", {})["openSteps"])
 
 
 class EventLines:

@@ -132,7 +132,7 @@ def _contents(every: dict[str, argparse.ArgumentParser]) -> str:
     return "\n".join(rows) + "\n"
 
 
-def _command(words: str, parser: argparse.ArgumentParser, typed: str, said: str) -> str:
+def _command(words: str, parser: argparse.ArgumentParser, typed: str, summary: str) -> str:
     lines = [f"### snapd {words}\n", f"`{_synopsis(words, parser)}`: {_about(words)}.\n"]
     if parser.description:
         lines.append(f"{parser.description}\n")
@@ -141,7 +141,7 @@ def _command(words: str, parser: argparse.ArgumentParser, typed: str, said: str)
         lines += ["| argument | meaning |", "|---|---|", *rows, ""]
     if COMMANDS[words].without_json:
         lines.append(f"It has no `--json`: {COMMANDS[words].without_json}.\n")
-    printed = said.rstrip("\n").split("\n") if said.strip() else []
+    printed = summary.rstrip("\n").split("\n") if summary.strip() else []
     return "\n".join([*lines, "```console", f"$ {typed}", *printed, "```", ""])
 
 

@@ -10,6 +10,7 @@ from snapd.cli.terminal.asking import choose
 from snapd.cli.terminal.filenames import printable
 from snapd.cli.terminal.layout import one_line
 from snapd.model.errors import FileChanged, InvalidParams
+from snapd.wire.words import agent_title
 
 from .connection import ask, pages
 from .folder import folder_of
@@ -105,7 +106,7 @@ def as_a_whole(shown: Mapping[str, Any]) -> str:
 def authors(found: Backend, owners: Sequence[dict[str, Any]]) -> str:
     """Returns the agents behind changes, each once; for an agent without a name, its session."""
     known = _agents(found)
-    names = dict.fromkeys(known.get(owner["sessionId"]) or owner["sessionId"] for owner in owners)
+    names = dict.fromkeys(agent_title(known.get(owner["sessionId"]) or "") or owner["sessionId"] for owner in owners)
     return one_line(", ".join(names))
 
 

@@ -46,7 +46,7 @@ _CLOCK = re.compile(
 )
 
 
-class Found(NamedTuple):
+class SnapshotMatch(NamedTuple):
     """The snapshot that a word stands for.
 
     Attributes:
@@ -91,16 +91,16 @@ def _is_name(word: str) -> bool:
     return "last".startswith(word) or set(word.removesuffix("+")) <= _HEXADECIMAL
 
 
-def _find(found: Backend, word: str, *, or_oldest: bool = True) -> Found:
+def _find(found: Backend, word: str, *, or_oldest: bool = True) -> SnapshotMatch:
     if word == "last":
-        return Found(_last(found))
+        return SnapshotMatch(_last(found))
     if word.startswith("@"):
-        return Found(_at(found, word, or_oldest=or_oldest))
+        return SnapshotMatch(_at(found, word, or_oldest=or_oldest))
     name, is_after = word.removesuffix("+"), word.endswith("+")
     if not (name and set(name) <= _HEXADECIMAL and len(name) <= (_STEP if is_after else _HASH)):
         raise _not_a_name(word)
     if len(name) == _HASH:
-        return Found(name)
+        return SnapshotMatch(name)
     steps = _steps(found, name)
     is_whole = any(step["stepId"] == name for step in steps)
     hashes = [] if is_after or is_whole else _hashes(found, name)
@@ -109,7 +109,7 @@ def _find(found: Backend, word: str, *, or_oldest: bool = True) -> Found:
     if len(steps) + len(hashes) > 1:
         raise _several(word, steps, hashes)
     if hashes:
-        return Found(hashes[0]["hash"])
+        return SnapshotMatch(hashes[0]["hash"])
     raise _nothing(word, name, is_after=is_after)
 
 
@@ -156,7 +156,7 @@ def _hashes(found: Backend, name: str) -> list[TakenSnapshot]:
     return ask(found, "snapshot/list", {"prefix": name, "limit": _NAMED + 1, "counts": False})["snapshots"]
 
 
-def _of_step(step: Step, word: str, hashes: list[TakenSnapshot], *, is_after: bool) -> Found:
+def _of_step(step: Step, word: str, hashes: list[TakenSnapshot], *, is_after: bool) -> SnapshotMatch:
     name = step["stepId"]
     if is_after:
         if "to" not in step:
@@ -165,12 +165,12 @@ def _of_step(step: Step, word: str, hashes: list[TakenSnapshot], *, is_after: bo
                 hint=f"'snapd step end {name}' ends it; '{word[:-1]}' is the snapshot before it",
                 field="SNAPSHOT",
             )
-        return Found(str(step["to"]))
+        return SnapshotMatch(str(step["to"]))
     if hashes:
         print_once(
             f"snapd: {word} is the step {name}; a longer beginning of {hashes[0]['hash']} is the snapshot of that hash"
         )
-    return Found(str(step["from"]), step)
+    return SnapshotMatch(str(step["from"]), step)
 
 
 # -- errors

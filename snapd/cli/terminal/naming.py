@@ -52,8 +52,8 @@ def prompt_of(message: Any) -> str:
 
 
 def agent_name(answer: Any) -> str:
-    """The agent of a session or a step, as people call it; empty if it has none."""
-    return one_line(answer.get("agent"))
+    """The title of the agent of a session or a step; empty if it has none."""
+    return one_line(agent_title(answer.get("agent") or ""))
 
 
 def session_name(session: Any) -> str:

@@ -6,13 +6,13 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from snapd.wire.words import agent_colour
+from snapd.wire.words import STATES, agent_colour
 
 from . import errors
 from .filenames import STYLE
 from .filenames import printable as printable
-from .layout import aligned, columns, fit_title, one_line, pad, terminal_width
-from .naming import short, step_name
+from .layout import aligned, columns, fit_title, pad, terminal_width
+from .naming import agent_name, short, step_name
 from .streams import Text
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ _STYLES = {
     "cyan": "36",
 }
 LETTERS = {"added": ("A", "green"), "deleted": ("D", "red"), "modified": ("M", "yellow")}
+_STATE_STYLES = {"open": "green", "partly": "yellow", "undone": "dim"}
 _HUNK_STYLES = {"@": "cyan", "+": "green", "-": "red"}
 _BAR_WIDTH = 24
 _LEAST = 8
@@ -134,10 +135,16 @@ def count_words(row: dict[str, Any]) -> list[tuple[str, str]]:
     return [(f"+{row['additions']}", "green"), (" ", ""), (f"-{row['deletions']}", "red")]
 
 
+def state_spans(state: str) -> list[tuple[str, str]]:
+    """Returns the word for the state of a step with its style; nothing for the usual state."""
+    word = STATES.get(state, state)
+    return [(word, _STATE_STYLES.get(state, ""))] if word else []
+
+
 def step_line(painter: Painter, step: dict[str, Any]) -> str:
     """Formats a step on one line: who, and what."""
-    said = " ".join(filter(None, (one_line(step.get("agent")), step_name(step))))
-    return f"{painter.paint(short(step['stepId']), 'yellow')} {said}"
+    words = " ".join(filter(None, (agent_name(step), step_name(step))))
+    return f"{painter.paint(short(step['stepId']), 'yellow')} {words}"
 
 
 def counted(number: int, what: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from snapd.wire.words import reason_text
+from snapd.wire.words import AUTHORS, SIGNATURES, agent_title, reason_text
 
 from .filenames import printable
 from .layout import fit, terminal_width
@@ -43,7 +43,7 @@ def why(contested: dict[str, Any], now: datetime | None = None) -> str:
 
 
 def whose(changed_by: dict[str, Any], now: datetime | None = None) -> str:
-    """Describes whose work something is: "your changes of 14:36", "step 3f2a9c of claude"."""
+    """Describes whose work something is: "your changes of 14:36", "step 3f2a9c of Claude Code"."""
     whose_own = {"user": "your", "unknown": "somebody's"}.get(changed_by["author"])
     if whose_own is None:
         return _name(changed_by)
@@ -68,7 +68,7 @@ def _format_result(changed_by: dict[str, Any], now: datetime) -> str:
 def _name(changed_by: dict[str, Any]) -> str:
     if changed_by["author"] == "step":
         return _step(changed_by["stepId"], changed_by.get("agent"))
-    return {"user": "you", "unknown": "somebody"}.get(changed_by["author"]) or f"the {changed_by['kind']}"
+    return AUTHORS.get(changed_by["author"]) or f"the {changed_by['kind']}"
 
 
 def _step(step_id: str, agent: str | None) -> str:
@@ -76,7 +76,7 @@ def _step(step_id: str, agent: str | None) -> str:
     from .naming import short
 
     name = f"step {short(step_id)}"
-    return f"{name} of {one_line(agent)}" if agent else name
+    return f"{name} of {one_line(agent_title(agent))}" if agent else name
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -170,10 +170,8 @@ def signature_words(signature: Mapping[str, Any] | None) -> str:
     if signature is None:
         return "not signed"
     state, reason = signature["state"], printable(signature.get("reason", ""))
-    if state == "bad":
-        return f"bad signature: {reason}"
-    if state == "unchecked":
-        return f"signature not checked: {reason}"
+    if state in ("bad", "unchecked"):
+        return f"{SIGNATURES[state]}: {reason}"
     who = f"by {printable(signature['signer'])}" if "signer" in signature else f"with {printable(signature['key'])}"
     when = f" at {clock(moment(signature['signedAt']), local_now())}"
     if state == "good":
@@ -185,14 +183,6 @@ def signature_words(signature: Mapping[str, Any] | None) -> str:
 
 def signature_word(signature: dict[str, Any]) -> str:
     """The same for a list, where there is little room."""
-    match signature["state"]:
-        case "good":
-            return f"signed by {printable(signature['signer'])}"
-        case "partial":
-            return "signed in part"
-        case "unknown":
-            return "signed with an unknown key"
-        case "bad":
-            return "bad signature"
-        case _:
-            return "signature not checked"
+    state = signature["state"]
+    words = SIGNATURES.get(state, state)
+    return f"{words} by {printable(signature['signer'])}" if state == "good" else words

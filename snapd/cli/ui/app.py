@@ -185,7 +185,7 @@ class TerminalView(App[None]):
         elif method == "session/didChange":
             if self._told_meanwhile is not None:
                 self._told_meanwhile.append(params)
-            self.history.told(params["session"], params.get("step"))
+            self.history.apply_event(params["session"], params.get("step"))
             self._draw_soon()
             self._refresh()
         elif method in ("snapshot/didTrack", "snapshot/didRevert"):
@@ -214,8 +214,8 @@ class TerminalView(App[None]):
         """Loads all anew, as much as there was."""
         count = max(ON_A_PAGE, len(self.history.entries))
         # a notification that arrives during the load is newer than what was loaded
-        told: list[dict[str, Any]] = []
-        self._told_meanwhile = told
+        apply_event: list[dict[str, Any]] = []
+        self._told_meanwhile = apply_event
 
         def load() -> tuple[Overview, Page]:
             page = fetch(self._link.ask, count)
@@ -223,13 +223,13 @@ class TerminalView(App[None]):
             return fetch_overview(self._link.ask), page
 
         def take(loaded: tuple[Overview, Page]) -> None:
-            if self._told_meanwhile is not told:
+            if self._told_meanwhile is not apply_event:
                 # there was a new connection since, and all is loaded once more
                 return
             self._told_meanwhile = None
             self.history.begin(*loaded)
-            for params in told:
-                self.history.told(params["session"], params.get("step"))
+            for params in apply_event:
+                self.history.apply_event(params["session"], params.get("step"))
             self._shown = None
             self._draw()
             self._refresh()
@@ -448,7 +448,10 @@ class TerminalView(App[None]):
                 return
             self.diff.choose_nothing()
             conflict = operations.has_conflicts(outcome)
-            said = [operations.said_of(outcome), *([operation.way_back] if operation.way_back and not conflict else [])]
+            said = [
+                operations.outcome_text(outcome),
+                *([operation.way_back] if operation.way_back and not conflict else []),
+            ]
             self.notify(" ".join(said), severity="warning" if conflict else "information", markup=False)
 
         self.work(work, done)

@@ -135,7 +135,7 @@ class History:
         self.entries += [entry for entry in page.entries if key_of(entry) not in known]
         self.cursor = page.cursor
 
-    def told(self, session: dict[str, Any], step: dict[str, Any] | None) -> None:
+    def apply_event(self, session: dict[str, Any], step: dict[str, Any] | None) -> None:
         """Takes what `session/didChange` says."""
         self.sessions[session["sessionId"]] = session
         if step is None:

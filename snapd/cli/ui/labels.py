@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from snapd.cli.terminal.layout import one_line
-from snapd.cli.terminal.naming import agent_name, prompt_of, session_name, short
-from snapd.cli.terminal.output import LETTERS, printable
+from snapd.cli.terminal.naming import agent_name, prompt_of, session_name, short, step_text
+from snapd.cli.terminal.output import LETTERS, printable, state_spans
 from snapd.cli.terminal.times import moment
 from snapd.wire.words import OPERATIONS, agent_colour
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     Spans = list[tuple[str, str]]
 
 _MARKS = {"open": ("◎", "green"), "applied": ("●", "cyan"), "partly": ("◐", "yellow"), "undone": ("○", "dim")}
-_STATES = {"open": ("open", "green"), "partly": ("partly undone", "yellow"), "undone": ("undone", "dim")}
 _MOST_STEPS = 3
 """Steps that are named of those that made a change."""
 _UNITS = ((60, "s"), (60, "m"), (24, "h"), (7, "d"))
@@ -34,10 +32,10 @@ def spans_of(row: Row, now: datetime) -> Spans:
         now: where the user is.
     """
     fold = {None: "  ", False: "▸ ", True: "▾ "}[row.is_unfolded]
-    return [("  " * row.depth + fold, "dim"), *_said(row, now)]
+    return [("  " * row.depth + fold, "dim"), *_row_spans(row, now)]
 
 
-def _said(row: Row, now: datetime) -> Spans:
+def _row_spans(row: Row, now: datetime) -> Spans:
     if row.kind == "session":
         return _session(row, now)
     if row.kind == "between":
@@ -78,9 +76,7 @@ def _entry(entry: dict[str, Any], now: datetime) -> Spans:
         return [(mark, "bold"), (f" {when:>4} ", "dim"), (f"{sentence(entry)} ", ""), *_counts(entry["files"])]
     state = step["state"]
     spans = [_MARKS[state], (f" {age(entry['at'], now):>4} ", "dim")]
-    if state in _STATES:
-        word, style = _STATES[state]
-        spans.append((f"{word} ", style))
+    spans += [(f"{word} ", style) for word, style in state_spans(state)]
     if "parentStepId" in step:
         spans.append(("↳ ", "dim"))
     style = "dim" if state == "undone" else ""
@@ -99,9 +95,8 @@ def sentence(entry: dict[str, Any]) -> str:
 
 
 def title_of(step: dict[str, Any]) -> str:
-    """What a step is called."""
-    said = " ".join(filter(None, (one_line(step.get("tool")), one_line(step.get("description")))))
-    return said or f"step {step['index'] + 1}"
+    """The title of a step."""
+    return step_text(step) or f"step {step['index'] + 1}"
 
 
 def what(files: list[dict[str, Any]]) -> str:

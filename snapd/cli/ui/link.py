@@ -41,10 +41,10 @@ class Link:
         learn(self._backend, answer)
         return answer
 
-    def listen(self, hear: Callable[[str, dict[str, Any]], None]) -> None:
+    def listen(self, on_notification: Callable[[str, dict[str, Any]], None]) -> None:
         """Passes on each notification, by method and params, in this thread, until `close`."""
         for notification in self._format_result:
-            hear(notification.method, notification.params)
+            on_notification(notification.method, notification.params)
 
     def close(self) -> None:
         """Ends the connection, and with it requests that still wait."""

@@ -261,7 +261,7 @@ def has_conflicts(outcome: dict[str, Any]) -> bool:
     return any(file["outcome"] == "conflict" for file in outcome["files"])
 
 
-def said_of(outcome: dict[str, Any]) -> str:
+def outcome_text(outcome: dict[str, Any]) -> str:
     """What was done, in a sentence or two."""
     done = sum(file["outcome"] in _DONE for file in outcome["files"])
     left = [file for file in outcome["files"] if file["outcome"] not in _DONE and "reason" in file]

@@ -92,12 +92,12 @@ class ReviewScreen(ModalScreen[None]):
         Binding("q", "app.quit", "quit"),
     ]
 
-    def __init__(self, desk: ReviewHost, ask: Ask, folder: str, history: History) -> None:
+    def __init__(self, host: ReviewHost, ask: Ask, folder: str, history: History) -> None:
         super().__init__()
         self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-wide")]
         self.files = PendingPane("pending", history)
         self.changes = DiffPane("changes")
-        self._desk = desk
+        self._host = host
         self._ask = ask
         self._folder = folder
         self._history = history
@@ -152,7 +152,7 @@ class ReviewScreen(ModalScreen[None]):
             self._show_selected()
             loaded()
 
-        self._desk.work(lambda: fetch_pending(self._ask), take, otherwise=lambda _: loaded())
+        self._host.work(lambda: fetch_pending(self._ask), take, otherwise=lambda _: loaded())
 
     def _draw(self) -> None:
         pending = self.files.pending
@@ -204,7 +204,7 @@ class ReviewScreen(ModalScreen[None]):
             if asked is self._asked and shown is not None:
                 self._show(name, shown)
 
-        self._desk.work(load, take)
+        self._host.work(load, take)
 
     def _show(self, name: str, shown: dict[str, Any]) -> None:
         """Shows the changes of a file; the cursor stays on its hunk, or goes to the one in its place."""
@@ -254,7 +254,7 @@ class ReviewScreen(ModalScreen[None]):
         try:
             meant = self._meant()
         except SnapdError as error:
-            self._desk.say(error)
+            self._host.say(error)
             return
         if self.files.selected is not None:
             self._keep(meant)
@@ -272,11 +272,11 @@ class ReviewScreen(ModalScreen[None]):
             self.reload()
 
         # it may be another by now
-        self._desk.work(lambda: self._ask("review/keep", meant.params), done, otherwise=lambda _: self.reload())
+        self._host.work(lambda: self._ask("review/keep", meant.params), done, otherwise=lambda _: self.reload())
 
     def action_undo(self) -> None:
         """Undoes what the cursor is on, after a question."""
-        self._desk.operate(lambda: operations.undo_pending(self._meant()))
+        self._host.operate(lambda: operations.undo_pending(self._meant()))
 
     def _meant(self) -> PendingTarget:
         """What the cursor is on: in the list a file or all of them, beside it the chosen hunks or that of the cursor.

@@ -147,7 +147,7 @@ class SessionNews:
     _former: Callable[[], Iterable[FormerHistory]]
     _told: dict[SessionId, _LastNotice] = attrs.field(factory=dict, init=False)
 
-    def tell(self, session_id: SessionId, call: Call) -> News:
+    def take_news(self, session_id: SessionId, call: Call) -> News:
         """Returns what others did since the last call, and records that the agent knows it now.
 
         Raises `UnknownSession`. After any error, the next call reports it.

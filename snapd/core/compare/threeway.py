@@ -370,17 +370,17 @@ def combined(overlay: Overlay, steps: Iterable[StepReversal]) -> tuple[FileOutco
     `overlay` has the files after all steps. A file that conflicts for one step is a conflict, even if its changes of
     another step were taken back.
     """
-    said: dict[RelPath, FileOutcome] = {}
+    outcomes: dict[RelPath, FileOutcome] = {}
     for step in steps:
         for outcome in step.outcomes:
-            known = said.get(outcome.path)
+            known = outcomes.get(outcome.path)
             if known is None or (known.outcome != "conflict" and outcome.outcome != "unchanged"):
-                said[outcome.path] = outcome
+                outcomes[outcome.path] = outcome
     moved = {effect.path for effect in overlay.effects()}
-    for path, outcome in said.items():
+    for path, outcome in outcomes.items():
         if outcome.outcome not in ("conflict", "kept", "unchanged") and path not in moved:
-            said[path] = FileOutcome(path, "unchanged")
-    return tuple(said[path] for path in sorted(said))
+            outcomes[path] = FileOutcome(path, "unchanged")
+    return tuple(outcomes[path] for path in sorted(outcomes))
 
 
 def deltas_of(effects: Iterable[Effect]) -> dict[RelPath, tuple[Delta, ...]]:

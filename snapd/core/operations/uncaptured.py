@@ -120,12 +120,12 @@ class Obstacles:
         return None if path.rpartition(b"/")[0] in self._missing else self._work_tree.occupant(path)
 
 
-_Found = TypeVar("_Found")
+_Match = TypeVar("_Match")
 
 
 def _inherited(
-    path: RelPath, known: dict[RelPath, _Found | None], own: Callable[[RelPath, _Found | None], _Found | None]
-) -> _Found | None:
+    path: RelPath, known: dict[RelPath, _Match | None], own: Callable[[RelPath, _Match | None], _Match | None]
+) -> _Match | None:
     """Returns what holds for the directory of a path; `own` decides for one, given the result of that above.
 
     Each directory is checked once: `known` keeps the results.

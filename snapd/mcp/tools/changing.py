@@ -19,7 +19,7 @@ from snapd.wire.values import FileOutcome
 
 from .finding import find_snapshot, find_step, whose
 from .results import MAX_FILES, ChangeResult, ReversedStep
-from .texts import cut, note, question_text, told
+from .texts import change_text, cut, note, question_text
 
 if TYPE_CHECKING:
     from snapd_client import protocol
@@ -209,7 +209,7 @@ def _arguments(action: Action) -> str:
 def _answer(action: Action, status: Status, outcome: DaemonOutcome, **how: Any) -> Answer:
     """The answer with a status; `how` is as for `_changed`."""
     changed = _changed(action, status, outcome, **how)
-    return Answer(changed, told(changed), is_error=status in ("blocked", "refused"))
+    return Answer(changed, change_text(changed), is_error=status in ("blocked", "refused"))
 
 
 def _changed(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from snapd.wire.words import OUTCOMES, reason_text
+from snapd.wire.words import OUTCOMES, agent_title, reason_text
 
 from .results import MAX_DIFF, MAX_FILES
 
@@ -40,7 +40,13 @@ def counted(files: int) -> str:
 def entry_line(entry: Entry) -> str:
     """An entry as one line, without its files."""
     words = [entry.at, entry.kind, *([entry.step_id] if entry.step_id is not None else [])]
-    who = "by somebody unknown" if entry.unknown else "by the user" if entry.kind == "user" else entry.agent
+    who = (
+        "by somebody unknown"
+        if entry.unknown
+        else "by the user"
+        if entry.kind == "user"
+        else agent_title(entry.agent or "")
+    )
     words += [_shown(word) for word in (who, entry.tool, entry.description) if word]
     marks = [entry.state] if entry.state not in (None, "applied") else []
     if entry.mine:
@@ -87,7 +93,7 @@ def plan_text(plan: ChangeResult) -> str:
     """What a plan is about: steps, files, and totals."""
     lines = []
     for step in plan.steps or ():
-        what = " ".join(_shown(word) for word in (step.agent, step.tool, step.description) if word)
+        what = " ".join(_shown(word) for word in (agent_title(step.agent or ""), step.tool, step.description) if word)
         state = f": {step.state}" if plan.status == "done" else ""
         lines.append(f"step {step.step_id} {what}".rstrip() + state)
     lines += [f"  {_outcome_line(row, is_done=plan.status == 'done')}" for row in plan.files]
@@ -128,7 +134,7 @@ def note(
     return " ".join([*sentences, *([cut_note] if cut_note else [])])
 
 
-def told(changed: ChangeResult) -> str:
+def change_text(changed: ChangeResult) -> str:
     """What a tool that changes files answers."""
     return paragraphs(changed.note, plan_text(changed), changed.diff)
 
@@ -151,7 +157,9 @@ def _range_line(each: BlamedRange) -> str:
         known = {"by a note, of commit": each.noted, "by git, of commit": each.commit}
         by = next((f"; {how} {_shown(what)}" for how, what in known.items() if what is not None), "")
         return f"{lines}: there before snapd watched{by}"
-    who = {"user": ["the user"], "unknown": ["somebody unknown"]}.get(each.author, ["step", each.step_id, each.agent])
+    who = {"user": ["the user"], "unknown": ["somebody unknown"]}.get(
+        each.author, ["step", each.step_id, agent_title(each.agent or "")]
+    )
     marks = ["this session"] if each.mine else []
     if each.session_id is not None and not each.mine:
         marks.append(f"session {_shown(each.session_id)}")

@@ -64,18 +64,18 @@ SELECT session_id, agent, title, started, ended, step_count, (
 )
 FROM sessions """
 UNDONE = "SELECT name, operation_id, rest FROM undone "
-HEARD = """
+SPAN_STEPS = """
 SELECT spans.step_id, parent, is_left AND (spoken_for OR spans.step_id = ?)
 FROM spans JOIN steps ON steps.step_id = spans.step_id
 WHERE spans.seq = ? ORDER BY spans.place
 """
 """The steps of a span, with one that counts as spoken for: whether each was left, and was spoken for."""
-SEEN = """
+STEP_EVENTS = """
 SELECT payload, commit_id FROM spans JOIN events ON events.seq = spans.seq JOIN steps ON steps.step_id = spans.step_id
 WHERE spans.step_id = ? AND (? OR steps.spoken_for OR NOT spans.is_left) ORDER BY spans.seq
 """
 """The events whose spans a step is among, where it was left only if it is spoken for."""
-ABOUT = """
+SESSION_OPERATIONS = """
 JOIN operations USING (seq) WHERE operations.session_id = ? AND state IN ('applied', 'partly') ORDER BY events.seq
 """
 """The events of operations about a session that changed something by themselves and were not undone as a whole."""
@@ -374,7 +374,7 @@ class EventQueries(Queries):
     def events_of(self, step_id: StepId, *, spoken_for: bool = False) -> tuple[Event, ...]:
         """The events whose `seen` is one of the `spans` of a step, in the order of time. Arguments as of `spans`."""
         with self._together():
-            rows = self._rows(SEEN, step_id, spoken_for)
+            rows = self._rows(STEP_EVENTS, step_id, spoken_for)
             return tuple([self._event(payload, commit, step_id if spoken_for else None) for payload, commit in rows])
 
     def events_of_session(self, session_id: SessionId) -> tuple[Event, ...]:
@@ -446,10 +446,10 @@ class EventQueries(Queries):
         event, _ = decode_event(payload, commit)
         if event.seen is None or not event.seen.left:
             return event
-        rows = self._rows(HEARD, speaking, event.seq)
-        heard = [step for step, _, is_heard in rows if is_heard]
-        outer = around(heard, {step: parent for step, parent, _ in rows})
-        steps = [step for step in (*event.seen.steps, *heard) if step not in outer]
+        rows = self._rows(SPAN_STEPS, speaking, event.seq)
+        claimed = [step for step, _, is_claimed in rows if is_claimed]
+        outer = around(claimed, {step: parent for step, parent, _ in rows})
+        steps = [step for step in (*event.seen.steps, *claimed) if step not in outer]
         return attrs.evolve(event, seen=attrs.evolve(event.seen, steps=tuple(steps)))
 
     def _events(self, clause: str, *values: Any) -> tuple[Event, ...]:
@@ -473,7 +473,7 @@ class OperationQueries(StepQueries, EventQueries):
 
         They are given as their events, in the order of time.
         """
-        return self._events(ABOUT, session_id)
+        return self._events(SESSION_OPERATIONS, session_id)
 
     def unit(self, name: StepId | OperationId) -> UndoUnit | None:
         """A step, or an operation that can be taken back, by its name."""

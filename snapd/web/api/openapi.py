@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from .routes import Input, Route
 
-_ABOUT = (
+_DESCRIPTION = (
     "What snapd knows of one folder, and how to take back what agents did in it. Answers are the results of the "
     "methods of snapd's protocol. Every error is a problem (RFC 9457) with a `kind` that is stable, and a `hint` that "
     "says what to do. A name in a query or a body that the protocol does not know is refused."
@@ -42,7 +42,7 @@ def document(routes: Iterable[Route], cookie: str) -> dict[str, Any]:
     paths["/openapi.json"] = {"get": _itself()}
     return {
         "openapi": "3.1.0",
-        "info": {"title": "snapd", "version": __version__, "description": _ABOUT},
+        "info": {"title": "snapd", "version": __version__, "description": _DESCRIPTION},
         "security": [{"token": []}, {"cookie": []}],
         "paths": paths,
         "components": {

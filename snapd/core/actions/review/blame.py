@@ -260,7 +260,7 @@ class _FoldedFile:
 class Blame(_LineHistory):
     """Finds who wrote the lines of files of one workspace, and what the project's git knows of lines from before."""
 
-    _attesting: NoteAttribution
+    _note_attribution: NoteAttribution
     _known: dict[RelPath, _FoldedFile] = attrs.field(factory=dict, init=False)
 
     def lines(self, path: RelPath, tree: ObjectId | None, lines: tuple[int, int] | None, call: Call) -> BlameReport:
@@ -290,7 +290,7 @@ class Blame(_LineHistory):
         if not before:
             return BlameReport(blamed)
         names = tuple(dict.fromkeys((path, *beginning.names)))
-        noted = self._attesting.noted(names, fold.lines, before, beginning.milliseconds, texts)
+        noted = self._note_attribution.noted(names, fold.lines, before, beginning.milliseconds, texts)
         return BlameReport(tuple(with_commits(blamed, noted)), noted.problems)
 
     def _now(self, path: RelPath, call: Call) -> _BlameTarget:

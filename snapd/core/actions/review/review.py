@@ -328,7 +328,7 @@ class PendingFeed:
         self._running: PacedThread | None = None
         self._closed = False
         self._announced: ReviewNotice | None = None
-        event_log.listen(self._hear)
+        event_log.listen(self._on_notice)
 
     def begin(self) -> None:
         """Starts to notify."""
@@ -350,7 +350,7 @@ class PendingFeed:
         if running is not None:
             running.stop()
 
-    def _hear(self, notice: NumberedNotice) -> None:
+    def _on_notice(self, notice: NumberedNotice) -> None:
         running = self._running
         if running is not None and not isinstance(notice.event, ReviewNotice):
             running.on_change()
