@@ -63,11 +63,28 @@ def draw(
         begun: the sessions that began with one of these entries, or with one that is left out.
     """
     picture = _Picture(sessions, painter, width, now)
-    shown = list(entries)
+    shown = _prompts_first(list(entries))
     picture.knows(shown, begun)
     for entry in shown:
         picture.add(entry)
     return picture.finish()
+
+
+def _prompts_first(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Moves each prompt above its steps of the same day."""
+
+    def key(entry: dict[str, Any]) -> tuple[Any, ...]:
+        turn = entry["step"] if entry["kind"] == "step" else entry
+        return turn.get("sessionId"), turn.get("messageId"), moment(entry["at"]).date()
+
+    prompts = {key(entry): entry for entry in entries if entry["kind"] == "message"}
+    ordered = []
+    for entry in entries:
+        if entry["kind"] in ("step", "message") and (prompt := prompts.pop(key(entry), None)) is not None:
+            ordered.append(prompt)
+        if entry["kind"] != "message":
+            ordered.append(entry)
+    return ordered
 
 
 class _Row:
