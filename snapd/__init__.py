@@ -1,7 +1,7 @@
-"""snapd: snapshots of working directories that agents edit, what changed in them, and getting it back.
+"""Snapshots of working directories that agents edit: records changes, shows them, undoes and restores them.
 
-`Snapshot` is the library's face, its `session` gives steps and their undo; `snapd serve` is the daemon. What a name
-needs is loaded when it is first used, so that the command line starts at once.
+`Snapshot` is the library's main class, and its `session` provides steps and their undo; `snapd serve` is the daemon.
+Names are loaded on first use, so that the command line starts fast.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from ._version import __version__
 
 _HOMES = ("snapd.model.errors", "snapd.library", "snapd.library.message_loop")
-"""Where the names are defined, the module that loads fastest first."""
+"""The module of each name, the one that loads fastest first."""
 
 # a hook has no time to load `typing`
 TYPE_CHECKING = False
@@ -76,7 +76,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        # a hook has no time to load this either
+        # imported late: too slow for a hook
         from importlib import import_module
 
         for home in map(import_module, _HOMES):

@@ -1,4 +1,4 @@
-"""The program `snapd`, also `python -m snapd`: an agent's hook at once, any other command by the command line."""
+"""The program `snapd`, also `python -m snapd`: runs a hook directly, and any other command by the command line."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import sys
 
 
 def main() -> int:
-    """Runs the command of this process; returns its exit code, or ends the process itself if the command is a hook."""
+    """Runs the command of this process and returns its exit code; a hook ends the process itself."""
     words = sys.argv[1:]
     if "PYTHONPATH" in os.environ and not sys.flags.ignore_environment:
-        # `scripts/snapd` did not start it, and a project may have set this
+        # not started by `scripts/snapd`, and a project may have set this
         import site
 
         given = os.environ["PYTHONPATH"].split(os.pathsep)
@@ -18,22 +18,22 @@ def main() -> int:
         program = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         own = {library, os.path.join(library, "lib-dynload"), program}
         sys.path[:] = [path for path in sys.path if path in own or path not in given]
-        # site adds what the variable may have named before it: where packages are, and what their .pth files name
+        # `site` adds the package directories and those of their .pth files again, in case the variable named them
         site.main()
     if words[:1] == ["hook"] and not {"-h", "--help"}.intersection(words):
-        # an agent waits for it: nothing else is loaded, and nothing is taken down. A hook leaves nothing unwritten
+        # the agent waits: load nothing else, and skip the interpreter's shutdown; a hook leaves nothing unwritten
         from snapd.hook.main import main as hook
 
         os._exit(hook(*words[1:2]))
     import gc
 
-    # what is loaded here stays, and the collector would only look for garbage in it
+    # modules stay loaded, so collections during imports find no garbage
     gc.disable()
     from snapd.cli.main import main as command
 
     gc.enable()
     code = command()
-    # nor is there anything to be gained from collections now: the process ends, and takes longer for them
+    # the process ends: collections would only delay that
     gc.freeze()
     return code
 

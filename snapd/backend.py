@@ -1,8 +1,4 @@
-"""Requests about one folder, answered by this process or by the daemon that owns the store.
-
-Both backends take the wire's objects or their JSON values and raise the errors of `snapd.model.errors`, so the library
-and the command line need not know which of them answers.
-"""
+"""Requests about one folder, answered by this process or by the daemon, with the same values and errors."""
 
 from __future__ import annotations
 
@@ -33,7 +29,7 @@ if TYPE_CHECKING:
 else:
 
     def typed(function):
-        """Types nothing at run time."""
+        """Marks generated methods for type checkers; returns `function` unchanged."""
         return function
 
 
@@ -45,7 +41,7 @@ _BY_KIND: dict[str, type[SnapdError]] = {
 
 
 def file_bytes(content: str, encoding: str) -> bytes:
-    """The bytes of a file, from the `content` and `encoding` that `snapshot/fileAt` answers."""
+    """Decodes the `content` of `snapshot/fileAt`."""
     if encoding == "utf-8":
         return content.encode("utf-8")
     from base64 import b64decode
@@ -54,32 +50,26 @@ def file_bytes(content: str, encoding: str) -> bytes:
 
 
 def _class_of(kind: str) -> type[SnapdError]:
-    """The class of a kind of error; one of its own for a kind that only a newer daemon has."""
+    """The class for an error kind; a new one for a kind that only a newer daemon has."""
     hint = "the daemon is newer than this program: 'snapd doctor' says which versions they have"
     return _BY_KIND.get(kind) or type(kind, (SnapdError,), {"kind": kind, "default_hint": hint})
 
 
 _IDS = frozenset({"stepId", "parentStepId", "steps", "sharedWith", "sessionId", "messageId"})
-"""Which fields of answers have ids: texts, or lists of them."""
+"""The fields of answers that contain ids: texts, or lists of them."""
 _HASHES = frozenset({"hash", "before", "after"})
 _HASH = re.compile("[0-9a-f]{40}")
 
 
 def beginnings(found: Backend, answer: Any, known: Container[str] = ()) -> dict[str, str]:
-    """Asks by which beginnings to show the ids and hashes in an answer, all with one request.
-
-    Args:
-        found: who gave the answer.
-        answer: as JSON values.
-        known: those not to ask for.
-    """
+    """Requests the short forms of all ids and hashes in an answer (JSON values), except `known`, with one request."""
     names: dict[str, None] = {}
     pending = [answer]
     while pending:
         value = pending.pop()
         if isinstance(value, dict):
             of_steps = [value[key] for key in value.keys() & _IDS]
-            # texts of files have these fields, too
+            # file contents also have fields of these names
             of_snapshots = [value[key] for key in value.keys() & _HASHES if _HASH.fullmatch(str(value[key]))]
             texts = [
                 name for each in (*of_steps, *of_snapshots) for name in (each if isinstance(each, list) else [each])
@@ -92,7 +82,7 @@ def beginnings(found: Backend, answer: Any, known: Container[str] = ()) -> dict[
 
 
 def with_short_ids(found: Backend, answer: T) -> T:
-    """An answer with its ids and hashes as they are shown."""
+    """Returns the answer with ids and hashes shortened."""
     shown = beginnings(found, answer)
 
     def shorten(value: Any) -> Any:
@@ -105,14 +95,7 @@ def with_short_ids(found: Backend, answer: T) -> T:
 
 
 def pages(ask: Callable[[Any, Any], Any], method: str, params: Mapping[str, Any], key: str) -> Iterator[Any]:
-    """All items of a paged answer.
-
-    Args:
-        ask: sends a request.
-        method: of the request.
-        params: of it; None stands for what is absent.
-        key: of the items in the answer.
-    """
+    """Yields all items of a paged answer; `key` is the field with the items."""
     cursor: str | None = None
     while True:
         page = ask(method, {**params, "cursor": cursor})
@@ -127,19 +110,13 @@ class Backend(Protocol):
 
     @typed
     def request(self, method: str, params: Mapping[str, Any] | None = None, report: Report | None = None) -> Any:
-        """The result of a request, as JSON values.
+        """Answers a request in JSON values; None in `params` means absent. Raises `SnapdError`.
 
-        Args:
-            method: of the wire's table.
-            params: JSON values; None stands for what is absent.
-            report: called with a message and a percentage (None if unknown) while a long request runs.
-
-        Raises:
-            SnapdError: the error that answers the request.
+        `report` is called with a message and a percentage (None if unknown) while a long request runs.
         """
 
     def call(self, method: str, params: RequestParams) -> Any:
-        """The result of a request, as the wire's object; `params` is one, too. Raises as `request`."""
+        """Like `request`, with wire objects as params and result."""
 
     @property
     def is_open(self) -> bool:
@@ -150,16 +127,7 @@ class Backend(Protocol):
 
 
 class LocalBackend:
-    """Answers in this process.
-
-    Args:
-        workspaces: the workspaces of this process.
-        folder: absolute path of the workspace.
-        options: of the caller, as a client.
-
-    Raises:
-        SnapdError: the folder cannot be opened; `StoreLocked` where another process owns its store.
-    """
+    """Answers in this process. Raises `StoreLocked` if another process owns the store, or another `SnapdError`."""
 
     def __init__(self, workspaces: Workspaces, folder: str, options: Options) -> None:
         self._workspaces = workspaces
@@ -179,11 +147,10 @@ class LocalBackend:
         """See `Backend.call`."""
         from snapd.wire.converter import unstructure
 
-        # the caller's values are checked on the way back into an object
+        # the caller's values are checked when they are structured again
         return self._handle(method, unstructure(params), None)
 
     def _handle(self, method: str, params: dict[str, Any], report: Report | None) -> Any:
-        """The result object for JSON params."""
         from snapd.handlers import HANDLERS, Context
         from snapd.handlers.binding import structured
         from snapd.model.call import Call
@@ -205,7 +172,7 @@ class LocalBackend:
         return True
 
     def close(self) -> None:
-        """See `Backend.close`; raises `SnapdError` if the work tree could not be read for the steps left open."""
+        """See `Backend.close`. Raises `SnapdError` if the work tree could not be read for steps left open."""
         from snapd.model.call import Call
 
         try:
@@ -216,26 +183,14 @@ class LocalBackend:
 
 
 shared: dict[tuple[str, str, str | None], tuple[Workspaces, Base]] = {}
-"""The workspaces of this process, by the directories that they depend on: a store has one owner in a process."""
+"""This process's workspaces, by the directories that they depend on: a store has only one owner per process."""
 _shared_lock = threading.Lock()
 
 
 def open_local(
     locations: Locations, xdg_config_home: str | None, folder: str, environment: Layer, own: Layer | None = None
 ) -> LocalBackend:
-    """Opens a folder in this process, which shares one owner of the store among all callers.
-
-    Args:
-        locations: of the user.
-        xdg_config_home: `$XDG_CONFIG_HOME`, for the user's git configuration.
-        folder: as for `LocalBackend`.
-        environment: the settings in the variables of this process.
-        own: the caller's own settings, which win.
-
-    Raises:
-        InvalidParams: the user's settings are wrong.
-        SnapdError: as `LocalBackend`.
-    """
+    """Opens a folder in this process, with one store owner for all callers; `own` overrides the `environment`."""
     from snapd.settings.in_force import Base, Options, SettingsFile
     from snapd.workspaces import Workspaces, current_umask
 
@@ -262,17 +217,10 @@ def connect(
     locations: Locations | None = None,
     on_wait: Callable[[], object] | None = None,
 ) -> Client:
-    """A connection to the daemon on a socket, not yet initialised.
+    """Connects to the daemon on a socket, without initializing; None as `timeout` means no limit.
 
-    Args:
-        socket: its path.
-        timeout: seconds that the daemon has for each answer; None for no limit.
-        locations: of the user: the daemon is started if none runs, also when the connection is lost later, and then the
-            client reconnects.
-        on_wait: called if the daemon takes long to start now.
-
-    Raises:
-        IoError: nobody listens there, or the daemon cannot be started.
+    With `locations`, the daemon is started if none runs, also after a lost connection, which is then reopened;
+    `on_wait` is called if the start takes long. Raises `IoError`.
     """
     from snapd_client import Client
     from snapd_client.transport import Transport, connect_unix
@@ -299,13 +247,7 @@ def connect(
 
 
 class RemoteBackend:
-    """Answers through a daemon.
-
-    Args:
-        client: the connection, not yet initialised; `close` closes it.
-        folder: absolute path of the workspace.
-        options: `initializationOptions`.
-    """
+    """Answers through a daemon, by a `client` that it initializes with `options` and closes."""
 
     def __init__(self, client: Client, folder: str, options: dict[str, Any]) -> None:
         self._client = client
@@ -329,7 +271,7 @@ class RemoteBackend:
         report: Report | None = None,
         cancellation: Cancellation | None = None,
     ) -> Any:
-        """See `Backend.request`; `cancellation` lets another thread cancel it."""
+        """See `Backend.request`; another thread may cancel it by `cancellation`."""
 
         def show(progress: Progress) -> None:
             if report is not None and progress.kind != "end":
@@ -359,17 +301,9 @@ class RemoteBackend:
 
 
 def _uninterrupted(work: Callable[[], Any], cancel: Callable[[], None]) -> Any:
-    """Does work that Ctrl-C must not cut in two.
+    """Runs work in a thread, as Ctrl-C could interrupt the main thread anywhere.
 
-    Python raises KeyboardInterrupt in the main thread, between any two instructions. So another thread does the work;
-    on Ctrl-C it is cancelled and ends in order.
-
-    Args:
-        work: what to do.
-        cancel: asks the work to stop.
-
-    Raises:
-        KeyboardInterrupt: Ctrl-C was pressed during the work; the work has ended.
+    On Ctrl-C it calls `cancel`, and raises KeyboardInterrupt once the work has ended.
     """
     if threading.current_thread() is not threading.main_thread():
         return work()
@@ -403,7 +337,6 @@ def _uninterrupted(work: Callable[[], Any], cancel: Callable[[], None]) -> Any:
 
 @contextmanager
 def _client_errors() -> Iterator[None]:
-    """Raises the client's errors as those of the core."""
     import snapd_client
 
     try:
@@ -416,6 +349,6 @@ def _client_errors() -> Iterator[None]:
     except snapd_client.ClientError as error:
         raise IoError(
             f"the daemon did not answer: {error}",
-            hint="it may have done what it was asked: look with 'snapd log', then try again",
+            hint="the request may have been carried out: check with 'snapd log', then try again",
             errno="EPIPE",
         ) from error

@@ -1,4 +1,4 @@
-"""The daemon: serves many clients, over a socket, over standard input and output, or over TCP."""
+"""The daemon: serves many clients over a Unix socket, standard input and output, or TCP."""
 
 from __future__ import annotations
 
@@ -38,36 +38,27 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _LINGER_SECONDS = 300.0
-"""How long an unused workspace stays open, so that the next command finds it warm."""
+"""How long an unused workspace stays open for the next command."""
 _HANDOVER_SECONDS = 10.0
-"""How long a daemon that starts waits for another one to end."""
+"""How long a starting daemon waits for another one to end."""
 _HANDOVER_POLL_SECONDS = 0.02
 _END_SECONDS = 8.0
-"""How long a daemon that is told to end may take; what it has not finished by then, the next one finishes."""
+"""The time limit for shutting down; the next daemon completes unfinished work."""
 _STRANGERS = 100
-"""Connections over TCP that have not shown the token yet: one more costs the oldest of them its place."""
+"""TCP connections that have not authenticated; one more closes the oldest."""
 _MOST_STRANGERS = 300
-"""So many may be there as long as all of them are new: a burst of clients needs a moment on a busy machine."""
+"""The limit while all of them are new: a busy machine needs a moment to serve a burst of clients."""
 _NEW_SECONDS = 3.0
 _STRANGER_SECONDS = 10.0
 LOG_BYTES = 4 << 20
 _BACKLOG = 65_535
-"""Connections that may wait to be accepted: more than any system allows, so that its own limit applies."""
+"""The backlog of the socket: above any system's limit, so that that applies."""
 _STREAM_LIMIT = MAX_HEADER_BYTES * 4
 
 
 @attrs.frozen
 class Options:
-    """How a daemon runs.
-
-    Attributes:
-        locations: of the user.
-        base: settings from file and environment.
-        xdg_config_home: `$XDG_CONFIG_HOME`, for the user's git configuration.
-        umask: of the user.
-        idle_seconds: without any client, after which the daemon ends; None for never.
-        max_message_bytes: the daemon refuses longer frames.
-    """
+    """The options of a daemon; None as `idle_seconds` never ends it."""
 
     locations: Locations
     base: Base
@@ -82,12 +73,7 @@ class AlreadyRunning(Exception):
 
 
 class Daemon:
-    """One running daemon. Make it on the loop that it runs on.
-
-    Args:
-        options: how it runs.
-        socket_path: where other processes can reach it; None if they cannot.
-    """
+    """A running daemon. Create it on its event loop; `socket_path` is None if other processes cannot reach it."""
 
     def __init__(self, options: Options, socket_path: str | None) -> None:
         self._options = options
@@ -111,16 +97,12 @@ class Daemon:
         self._idle_timer: asyncio.TimerHandle | None = None
         self._linger_timer: asyncio.TimerHandle | None = None
         for number in (signal.SIGTERM, signal.SIGINT):
-            # Windows has no signal handlers on its loop; there the default action ends the process
+            # loops on Windows have no signal handlers; there, the default action ends the process
             with contextlib.suppress(NotImplementedError):
                 self._loop.add_signal_handler(number, self._stopping.set)
 
     async def serve_stdio(self, stdin: int, stdout: int) -> int:
-        """Serves one client on two descriptors.
-
-        Returns:
-            The exit code.
-        """
+        """Serves one client on two descriptors; returns the exit code."""
         reader, writer = await open_stdio(stdin, stdout)
         connection = Connection(reader, writer, self._services, None)
         parent = ParentWatch(self._loop, self._stopping.set)
@@ -139,12 +121,7 @@ class Daemon:
         return 0 if by_signal else connection.exit_code
 
     async def serve_socket(self) -> None:
-        """Serves the Unix socket until it is stopped, or idle for `idle_seconds`.
-
-        Raises:
-            AlreadyRunning: another daemon serves it.
-            IoError: the socket cannot be made.
-        """
+        """Serves the Unix socket until stopped or idle. Raises `AlreadyRunning`, or `IoError` if that fails."""
         path = self._socket_path
         assert path is not None
         check_socket_path(path)
@@ -176,16 +153,9 @@ class Daemon:
             lock.release()
 
     async def serve_tcp(self, host: str, port: int, token: str, announce: Callable[[str, int], None]) -> None:
-        """Serves TCP; each client must send the token.
+        """Serves TCP to clients that send the token; port 0 means any free one.
 
-        Args:
-            host: address to listen on.
-            port: 0 for any free one.
-            token: expected in `initializationOptions.token`.
-            announce: called with address and port once the daemon listens.
-
-        Raises:
-            IoError: the daemon cannot listen on the address.
+        `announce` is called with address and port once the daemon listens. Raises `IoError` if it cannot.
         """
         with os_errors(f"{host}:{port}"):
             server = await asyncio.start_server(
@@ -203,7 +173,7 @@ class Daemon:
     # -- inside
 
     async def _own(self, path: str) -> FileLock:
-        """Takes the lock of a socket; waits while a daemon that starts or ends, and so does not listen, holds it."""
+        """Locks a socket; waits while a starting or ending daemon, which does not listen, holds the lock."""
         lock = FileLock(f"{path}.lock", mode=0o600, is_singleton=False)
         deadline = self._loop.time() + _HANDOVER_SECONDS
         while True:
@@ -239,7 +209,7 @@ class Daemon:
         try:
             connection = Connection(reader, writer, self._services, token)
         except BaseException:
-            # nobody else closes it, and the client must not wait for an answer that never comes
+            # close it here, so that the client does not wait for an answer
             writer.close()
             raise
         if token is not None:
@@ -260,7 +230,7 @@ class Daemon:
             self._wait_for_clients()
 
     def _admit(self, connection: Connection) -> None:
-        """Gives a connection a while to show the token, and a place as long as there are not too many after it."""
+        """Limits the time until a connection authenticates, and the number of such connections."""
         self._strangers[connection] = self._loop.call_later(_STRANGER_SECONDS, connection.drop)
         connection.on_admitted = lambda: self._require_known(connection)
         oldest, deadline = next(iter(self._strangers.items()))
@@ -299,16 +269,16 @@ class Daemon:
 
 
 def _end_in_time() -> None:
-    """Has the process end, whatever its threads do; no thread can hold up this one, which needs no interpreter lock."""
+    """Schedules the end of the process, which no thread can delay, as this needs no interpreter lock."""
     import faulthandler
 
     faulthandler.dump_traceback_later(_END_SECONDS, exit=True)
 
 
 def _raise_backlog(server: asyncio.Server) -> None:
-    """Lets as many connections wait as the system allows.
+    """Sets the backlog to the system's limit.
 
-    asyncio accepts as many at once as its own backlog says, and where no descriptor is left, it tries as often.
+    asyncio accepts as many connections at once as its own backlog, and retries as often when descriptors run out.
     """
     for listening in server.sockets:
         with socket.socket(fileno=os.dup(listening.fileno())) as same:
@@ -316,7 +286,7 @@ def _raise_backlog(server: asyncio.Server) -> None:
 
 
 def private_socket(path: str) -> socket.socket:
-    """A Unix socket whose file only the user can open, from its first moment."""
+    """A Unix socket whose file only the user can open, from its creation on."""
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     umask = os.umask(0o177)
     try:
@@ -332,14 +302,14 @@ def private_socket(path: str) -> socket.socket:
 def _log_exception(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     error = context.get("exception")
     if isinstance(error, OSError) and error.errno in EXHAUSTED:
-        # asyncio accepts nothing for a second
+        # asyncio stops accepting for a second
         logger.warning("no connection is accepted for now: %s", error.strerror)
     else:
         loop.default_exception_handler(context)
 
 
 class Log(logging.StreamHandler[TextIO]):
-    """Standard error; where that is the file that `snapd.launch` made for it, only its newest part stays."""
+    """Logs to standard error; if that is the file that `snapd.launch` opened, only its latest part is kept."""
 
     def __init__(self, path: str) -> None:
         super().__init__(sys.stderr)
@@ -348,7 +318,7 @@ class Log(logging.StreamHandler[TextIO]):
     def emit(self, record: logging.LogRecord) -> None:
         """Writes a record."""
         super().emit(record)
-        # it may be no file, or closed
+        # standard error may be closed or not a file
         with contextlib.suppress(OSError, ValueError):
             status = os.fstat(self.stream.fileno())
             if status.st_size > LOG_BYTES and os.path.samestat(status, os.stat(self._path)):
@@ -360,11 +330,7 @@ class Log(logging.StreamHandler[TextIO]):
 
 
 def configure_logging(own: str) -> None:
-    """Makes the daemon log to standard error; it never logs what clients send.
-
-    Args:
-        own: the file that standard error leads to where nobody gave another.
-    """
+    """Logs to standard error (by default the file `own`), and never what clients send."""
     form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
     logging.basicConfig(handlers=[Log(own)], level=logging.INFO, format=form)
     # pygls logs whole messages at this level
@@ -382,7 +348,7 @@ def run(main: Callable[[], Awaitable[int]]) -> int:
 
 
 def raise_descriptor_limit() -> None:
-    """Raises the limit of open files as far as the system allows: each client and each work tree needs some."""
+    """Raises the limit of open files to the maximum: each client and each work tree needs some."""
     if sys.platform == "win32":
         return
     import resource

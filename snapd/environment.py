@@ -1,4 +1,4 @@
-"""What snapd takes from its environment, besides settings. A hook needs it, and has no time to load more than this."""
+"""Values from the environment other than settings; minimal, as hooks import it."""
 
 from __future__ import annotations
 
@@ -11,21 +11,15 @@ if TYPE_CHECKING:
 
 
 RECORDED = "SNAPD_RECORDED"
-"""Set for an agent whose work is recorded already: its hooks only tell it what others did."""
+"""Set for an agent whose work is already recorded: its hooks only report what others did."""
 
 NO_SETTINGS = frozenset(
     {"SNAPD_HOOK_SECONDS", "SNAPD_LOG", "SNAPD_PAGER", RECORDED, "SNAPD_RUNTIME_DIR", "SNAPD_TOKEN"}
 )
-"""The variables that are no settings."""
 
 
 def user_directories(environment: Mapping[str, str], home: str) -> tuple[str, str, str]:
-    """The directories for the settings, for the data and for the socket, absolute.
-
-    Args:
-        environment: of the process; `SNAPD_DATA_DIR` and `SNAPD_RUNTIME_DIR` win.
-        home: the user's home directory.
-    """
+    """The absolute directories for settings, data and the socket; `SNAPD_DATA_DIR` and `SNAPD_RUNTIME_DIR` override."""
     config, data, runtime = _of_platform(environment, home)
     return (
         config,
@@ -35,24 +29,23 @@ def user_directories(environment: Mapping[str, str], home: str) -> tuple[str, st
 
 
 def own_command(*words: str) -> list[str]:
-    """The command line that runs this program anew: neither variables for Python nor the current directory count."""
+    """The command line that runs this program again, independent of Python variables and the current directory."""
     if getattr(sys, "frozen", False):
         return [sys.executable, *words]
     return [sys.executable, "-EPs" if sys.flags.no_user_site else "-EP", "-m", "snapd", *words]
 
 
 def spool_directory(data: str) -> str:
-    """The directory of the events that hooks could not have recorded, below the data directory."""
+    """The directory of events that hooks could not record yet, below the data directory."""
     return os.path.join(data, "snapd", "agents", "spool")
 
 
 def socket_path(runtime: str) -> str:
-    """The socket of the per-user daemon, in the directory for it."""
+    """The socket of the per-user daemon in the runtime directory."""
     return os.path.join(runtime, "daemon.sock")
 
 
 def _of_platform(environment: Mapping[str, str], home: str) -> tuple[str, str, str]:
-    """This platform's directories, whatever the environment asks snapd for."""
     if sys.platform in ("darwin", "win32"):
         import platformdirs
 
@@ -62,7 +55,7 @@ def _of_platform(environment: Mapping[str, str], home: str) -> tuple[str, str, s
             platformdirs.user_runtime_dir("snapd", False),
         )
 
-    # the XDG base directories without a library: a warm command has no time to load one
+    # the XDG base directories without a library, which would slow each command down
     def base(name: str, default: str) -> str:
         value = environment.get(name, "")
         return value if os.path.isabs(value) else default
@@ -72,6 +65,6 @@ def _of_platform(environment: Mapping[str, str], home: str) -> tuple[str, str, s
     return (
         os.path.join(base("XDG_CONFIG_HOME", os.path.join(home, ".config")), "snapd"),
         base("XDG_DATA_HOME", os.path.join(home, ".local", "share")),
-        # not TMPDIR: it differs between logins, which would not find each other's daemon
+        # not TMPDIR, which differs between logins: they would not find each other's daemon
         os.path.join(runtime, "snapd") if os.access(runtime, os.W_OK | os.X_OK) else f"/tmp/snapd-{user}",  # noqa: S108
     )

@@ -1,8 +1,8 @@
-"""Named points at which tests make something go wrong: a kill, a system error, a change by somebody else.
+"""Named points at which tests inject faults: a kill, a system error, a concurrent change.
 
-A failpoint is one line, `failpoint("journal.sync")`, right before the action that it is named after. Nothing in snapd
-can arm it: only a test sets `listener`, in its own process. In a daemon or a command, a failpoint is a call that
-compares with None (some 50 ns); no variable, setting or message changes that.
+A failpoint is one line, `failpoint("journal.sync")`, right before the action that it is named after. Only a test can
+set `listener`, in its own process. Otherwise, a failpoint is a call that compares with None (some 50 ns); no variable,
+setting or message changes that.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ SYSTEM: Mapping[str, str] = MappingProxyType(
         "leftovers.clear": "a file that a killed operation left aside is removed",
     }
 )
-"""Before a system call: it may fail, and the process may die."""
+"""Before a system call: it may fail, or the process may die."""
 
 DATABASE: Mapping[str, str] = MappingProxyType(
     {
@@ -130,20 +130,16 @@ STEPS: Mapping[str, str] = MappingProxyType(
         "store.close": "the store is about to be closed",
     }
 )
-"""Between two such calls: nothing can fail there, but the process may die, or somebody else may change something."""
+"""Between such calls: nothing fails, but the process may die, or another process may change something."""
 
 POINTS: Mapping[str, str] = MappingProxyType({**SYSTEM, **DATABASE, **STEPS})
-"""All failpoints, with what is about to happen."""
+"""All failpoints with the kind of action that follows."""
 
 listener: Callable[[str], None] | None = None
-"""Called with the name of each failpoint that is reached, in any thread; for tests only."""
+"""Called with the name of each failpoint that is reached, in any thread; only for tests."""
 
 
 def failpoint(name: str) -> None:
-    """Reaches a failpoint of `POINTS`: does nothing unless a test listens.
-
-    Raises:
-        OSError: from the listener.
-    """
+    """Reaches a failpoint of `POINTS`; raises what the test's listener raises."""
     if listener is not None:
         listener(name)

@@ -1,4 +1,4 @@
-"""Memory of the whole process: returns free pages to the system, and keeps the collector off what stays."""
+"""Memory of the whole process: returns free pages to the system, and limits garbage collection."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def frozen_objects() -> Iterator[None]:
-    """Keeps the garbage collector off everything made in this block, now and later: it lives as long as the process.
+    """Exempts everything created in this block from garbage collection for the life of the process.
 
     For modules and classes: a daemon has so many that collections during its imports take a tenth of its start, and a
     collection over all of them stops every thread for some 40 ms.
@@ -33,10 +33,10 @@ _LARGE = 4 << 20
 
 
 def share_among_threads() -> None:
-    """Makes all threads share one heap, and freed blocks of 4 MiB and over go back to the system (glibc).
+    """Makes all threads share one heap, and blocks of 4 MiB and over return to the system when freed (glibc).
 
-    Otherwise each new thread may get a heap of its own that never shrinks: 90 MiB after 10,000 steps in a tree of
-    78,000 files. Only for snapd's own processes, before they start threads.
+    Otherwise each new thread may get a heap that never shrinks: 90 MiB after 10,000 steps in a tree of 78,000 files.
+    Call it only in snapd's own processes, before they start threads.
     """
     if mallopt is not None:
         mallopt(_ARENA_MAX, 1)
@@ -47,13 +47,13 @@ def share_among_threads() -> None:
 
 
 def release_pages() -> None:
-    """Makes the C library return its free pages to the system (glibc only); takes one or two ms."""
+    """Makes the C library return free pages to the system (glibc only); takes one or two ms."""
     if trim is not None:
         trim(0)
 
 
 def find(name: str) -> Callable[..., int] | None:
-    """A function of the C library; None if it has none of that name."""
+    """A function of the C library, if it exists."""
     if os.name != "posix":
         return None
     found: Callable[..., int] | None = getattr(ctypes.CDLL(None), name, None)

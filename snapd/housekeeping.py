@@ -1,7 +1,4 @@
-"""Runs `Upkeep.keep_house` about once an hour for each open workspace, one after the other.
-
-It gives way to every request, and then tries again soon.
-"""
+"""Runs `Upkeep.keep_house` about hourly for each open workspace in turn; yields to requests and retries soon."""
 
 from __future__ import annotations
 
@@ -29,17 +26,12 @@ _RUNNING = getattr(time, "CLOCK_BOOTTIME", None)
 
 
 def running() -> float:
-    """Seconds since some moment, including the machine's sleep where the system counts it."""
+    """Monotonic seconds, including the machine's sleep if the system counts it."""
     return time.monotonic() if _RUNNING is None else time.clock_gettime(_RUNNING)
 
 
 class Calendar:
-    """A clock that runs no faster than the seconds that went by since it was made.
-
-    Args:
-        wall: the system's time, seconds since 1970.
-        running: seconds since some moment.
-    """
+    """A wall clock that advances no faster than the `running` clock since its creation."""
 
     def __init__(self, wall: Callable[[], float] = time.time, running: Callable[[], float] = running) -> None:
         self._wall = wall
@@ -47,30 +39,21 @@ class Calendar:
         self._ahead = wall() - running()
 
     def now(self) -> float:
-        """Seconds since 1970. If the system's clock was slow when this one was made, this one stays slow."""
+        """Seconds since 1970. If the system's clock was slow at creation, this one stays slow."""
         return min(self._wall(), self._ahead + self._running())
 
 
 INTERVAL_SECONDS = 3600.0
 AGAIN_SECONDS = 300.0
-"""The time to the next try after it gave way to a request."""
+"""The delay before a retry after it yielded to a request."""
 JITTER = 0.2
-"""The random part of the intervals: daemons that started together need not all work at once."""
+"""The random part of the intervals, so that daemons that started together do not all work at once."""
 _CALENDAR = Calendar()
-"""Started with the process."""
 
 
 @attrs.define(eq=False)
 class Housekeeping:
-    """The maintenance task of a daemon. Use it on the daemon's loop.
-
-    Args:
-        workspaces: returns the open ones; called in the executor, since it may wait.
-        executor: does the work.
-        sleep: waits for some seconds.
-        now: the time, seconds since 1970.
-        chance: a random number between two others, uniformly distributed.
-    """
+    """The maintenance task of a daemon, on its loop; `workspaces` may block, so it runs in the executor."""
 
     _workspaces: Callable[[], Iterable[Workspace]]
     _executor: Executor
@@ -84,7 +67,7 @@ class Housekeeping:
         self._task = asyncio.ensure_future(self._run())
 
     async def stop(self) -> None:
-        """Ends the task. Work that has begun ends when its workspace is closed."""
+        """Ends the task; work in progress ends when its workspace is closed."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
@@ -102,11 +85,11 @@ class Housekeeping:
                     seconds = AGAIN_SECONDS
 
     def _keep(self, workspace: Workspace) -> bool:
-        """Whether there is nothing to try again soon."""
+        """Maintains a workspace; returns False if it should be retried soon."""
         try:
             removed = workspace.upkeep.keep_house(self._now())
         except SnapdError as error:
-            # the next request reports it; the maintenance itself loses nothing
+            # the next request reports it; a failed maintenance loses no data
             logger.warning("%s: maintenance failed: %s", os.fsdecode(workspace.root), error.message)
             return True
         if removed:

@@ -1,4 +1,4 @@
-"""Connects to the per-user daemon, and starts it if none runs; safe if many do so at once."""
+"""Connects to the per-user daemon, and starts it if needed; concurrent calls are safe."""
 
 from __future__ import annotations
 
@@ -20,31 +20,26 @@ if TYPE_CHECKING:
 
 _START_SECONDS = 30.0
 _LONG_SECONDS = 0.7
-"""A start that takes longer than that is long."""
 _POLL_SECONDS = 0.02
 _KEPT = frozenset({"SNAPD_DATA_DIR", "SNAPD_RUNTIME_DIR"})
-"""The variables of snapd that name directories, and are no settings."""
+"""Variables of snapd that name directories and are not settings."""
 _OWN = ("SNAPD_", "PYTHON")
-"""Variables for a program that the user runs, and for the Python of a project, which git's helpers must not load."""
+"""Variables for the user's program and the Python of a project, which git's helpers must not load."""
 _ABSENT = (FileNotFoundError, ConnectionRefusedError)
 
 
 def is_of_user(connection: socket.socket) -> bool:
-    """Whether the process at the other end of a Unix socket runs as this user, or as root (SO_PEERCRED in unix(7))."""
+    """Whether the process at the other end of a Unix socket runs as this user or root (SO_PEERCRED in unix(7))."""
     option = getattr(socket, "SO_PEERCRED", None)
     if option is None:
-        # elsewhere, the permissions of the socket and of its private directory must do
+        # elsewhere, rely on the permissions of the socket and its private directory
         return True
     _, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, option, struct.calcsize("3i")))
     return user in (os.geteuid(), 0)
 
 
 def connect(path: str) -> socket.socket | None:
-    """A connection to the daemon on a socket; None if no daemon listens.
-
-    Raises:
-        OSError: the daemon cannot be reached, or is somebody else's.
-    """
+    """Connects to the daemon; None if none listens. Raises `OSError`, also if it belongs to another user."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.connect(path)
@@ -60,19 +55,10 @@ def connect(path: str) -> socket.socket | None:
 
 
 def ensure_daemon(locations: Locations, path: str, on_wait: Callable[[], object] = lambda: None) -> socket.socket:
-    """A connection to the daemon on a socket; starts the daemon if it does not run.
-
-    Args:
-        locations: of the user.
-        path: of the socket.
-        on_wait: called once if the daemon takes long to start.
-
-    Raises:
-        IoError: the daemon cannot be started; has the daemon's last message.
-    """
+    """Connects to the daemon, and starts it if needed; `on_wait` is called if that takes long. Raises `IoError`."""
     check_socket_path(path)
     if path == locations.socket:
-        # whoever can write there could answer in the daemon's place
+        # any user with write access there could impersonate the daemon
         locations.make_runtime()
     try:
         connection = connect(path)
@@ -95,16 +81,16 @@ def ensure_daemon(locations: Locations, path: str, on_wait: Callable[[], object]
 
 
 def daemon_environment() -> dict[str, str]:
-    """The environment of a daemon: without what whoever starts it sets for itself, since it serves others too."""
+    """The environment of a daemon: without variables for a single program, since it serves others too."""
     return {name: text for name, text in os.environ.items() if name in _KEPT or not name.startswith(_OWN)}
 
 
 def _start(path: str, on_wait: Callable[[], object]) -> socket.socket:
-    # imported late: not needed to find a daemon that runs already
+    # imported late: not needed to find a running daemon
     import subprocess
 
     log = f"{path}.log"
-    # in a directory that the user chose, others may be able to read, and to make symlinks
+    # in a directory of the user's choice, others may be able to read and to make symlinks
     private = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
     with open(os.open(log, private, 0o600), "wb") as output:
         process = subprocess.Popen(
@@ -124,7 +110,7 @@ def _start(path: str, on_wait: Callable[[], object]) -> socket.socket:
             on_wait()
         connection = connect(path)
         if connection is not None:
-            # the daemon outlives this process, so nobody waits for it
+            # the daemon outlives this process, which does not wait for it
             process.returncode = 0
             return connection
         if process.poll() is not None:

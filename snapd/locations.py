@@ -1,4 +1,4 @@
-"""Where snapd keeps its files on this machine: settings, data, the socket."""
+"""The places of snapd's files on this machine: settings, data, the socket."""
 
 from __future__ import annotations
 
@@ -17,20 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _SOCKET_PATH_BYTES = 104
-"""The longest socket path that every Unix takes, bytes (macOS); Linux takes four more."""
+"""The longest portable socket path in bytes (macOS); Linux allows four more."""
 NEW_SOCKET = ".new"
-"""The suffix of a socket that clients must not find yet."""
+"""The suffix of a socket that is not ready for clients."""
 
 
 class Locations:
-    """The directories of one user.
-
-    Args:
-        config_file: the user's settings.
-        data: the platform's user data directory, or `SNAPD_DATA_DIR`.
-        runtime: the directory of the socket and the daemon's lock, or `SNAPD_RUNTIME_DIR`.
-        home: the user's home directory.
-    """
+    """The directories of one user; `runtime` has the socket and the daemon's lock."""
 
     def __init__(self, config_file: str, data: str, runtime: str, home: str) -> None:
         self.config_file = config_file
@@ -40,7 +33,7 @@ class Locations:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Locations:
-        """The directories of this user, from the environment."""
+        """The directories of this user."""
         home = os.path.expanduser("~")
         config, data, runtime = user_directories(environment, home)
         return cls(os.path.join(config, "config.toml"), data, runtime, home)
@@ -51,27 +44,14 @@ class Locations:
         return socket_path(self.runtime)
 
     def make_runtime(self) -> None:
-        """Makes the runtime directory if it is missing, and checks that only the user can write to it.
-
-        Raises:
-            IoError: it is a symlink, somebody else's, or others may write to it.
-        """
+        """Creates the runtime directory if needed, and checks it as `check_private`."""
         with os_errors(self.runtime):
             _make_private(self.runtime)
         check_private(self.runtime, "the runtime directory", "SNAPD_RUNTIME_DIR")
 
 
 def check_private(path: str, called: str, variable: str) -> None:
-    """Checks that only the user can add files to a directory or replace it.
-
-    Args:
-        path: of the directory.
-        called: its name in the error.
-        variable: the environment variable that sets another directory.
-
-    Raises:
-        IoError: it is a symlink, somebody else's, or others may write to it.
-    """
+    """Raises `IoError` if a directory is a symlink, another user's or writable for others; `variable` sets another."""
     with os_errors(path):
         status = os.lstat(path)
     if stat.S_ISLNK(status.st_mode):
@@ -89,7 +69,7 @@ def check_private(path: str, called: str, variable: str) -> None:
 
 
 def check_socket_path(path: str) -> None:
-    """Raises `IoError` if a path is too long for a Unix socket: the system would only say "invalid"."""
+    """Raises `IoError` if a path is too long for a Unix socket, where the system would only report "invalid"."""
     if len(os.fsencode(path + NEW_SOCKET)) >= _SOCKET_PATH_BYTES:
         raise IoError(
             f"the socket path {path} is too long",
@@ -100,11 +80,7 @@ def check_socket_path(path: str) -> None:
 
 
 def check_socket_directory(path: str) -> None:
-    """Checks that nobody else can replace a socket whose path the user gave.
-
-    Raises:
-        IoError: the directory is somebody else's, or others may remove its files.
-    """
+    """Raises `IoError` if another user could replace a socket at this path of the user's choice."""
     directory = os.path.dirname(path)
     with os_errors(directory):
         status = os.stat(directory)
@@ -138,13 +114,13 @@ def store_path(data: str, project_id: str) -> str:
 
 
 def store_directories(path: str) -> tuple[str, str, str]:
-    """A store's directory, as `store_path` returns it, preceded by those above it that are snapd's own."""
+    """A store's directory (`store_path`), preceded by its parents that are snapd's own."""
     above = os.path.dirname(path)
     return (os.path.dirname(above), above, path)
 
 
 def _make_private(path: str) -> None:
-    """Makes a directory and the missing ones above it, all private: `os.makedirs` leaves those above to the umask."""
+    """Creates a directory and missing parents, all private: `os.makedirs` applies the umask to parents."""
     if os.path.lexists(path):
         return
     above = os.path.dirname(path)

@@ -1,4 +1,4 @@
-"""Which folders cannot be workspaces."""
+"""Decides which folders cannot be workspaces."""
 
 from __future__ import annotations
 
@@ -15,11 +15,7 @@ _CHECK_PATH = "check the path of the folder"
 
 
 def canonical_root(folder: bytes) -> bytes:
-    """The folder's canonical path.
-
-    Raises:
-        WorkspaceRefused: it is not a directory.
-    """
+    """The folder's canonical path. Raises `WorkspaceRefused` if it is not a directory."""
     try:
         root = os.path.realpath(folder, strict=True)
     except (OSError, ValueError) as error:
@@ -30,18 +26,10 @@ def canonical_root(folder: bytes) -> bytes:
 
 
 def check_root(root: bytes, home: bytes, data: bytes, data_inside: bool, allowed: Iterable[bytes]) -> None:
-    """Checks that a folder may be a workspace.
+    """Raises `WorkspaceRefused` if a folder may not be a workspace.
 
-    Args:
-        root: canonical.
-        home: the user's home directory.
-        data: the directory of the stores.
-        data_inside: whether the user put that directory inside the workspace.
-        allowed: absolute folders that, with all below them, may belong to somebody else.
-
-    Raises:
-        WorkspaceRefused: it is the file system's root, the home directory, in a `.git`, in or around the stores, or
-            somebody else's.
+    That is `/`, the home directory, a folder in a `.git`, in or around the stores (`data`) unless the user put them
+    inside it (`data_inside`), or another user's, unless it is in one of the `allowed` absolute folders.
     """
     if os.path.dirname(root) == root:
         raise _refused(root, "it is the root of the file system")

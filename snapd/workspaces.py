@@ -53,7 +53,7 @@ MAX_UNUSED = 16
 
 @attrs.frozen
 class _Location:
-    """The paths of a workspace and its store, and of a store inside the workspace relative to it."""
+    """The paths of a workspace and its store; `hidden` is that of a store inside the workspace, relative to it."""
 
     root: bytes
     store: str
@@ -62,13 +62,9 @@ class _Location:
 
 @attrs.define
 class _Open:
-    """A store that this process owns, is opening or is closing.
+    """A store that this process owns, is opening or is closing, with the number of its `users`.
 
-    Attributes:
-        workspace: None while it is being opened.
-        settings: its settings.
-        users: how many acquired it and have not released it.
-        changing: done when the opening or closing is; None while it is open. Fails if the opening fails.
+    `changing` is None while it is open; else it is done when the opening or closing is, and fails if the opening fails.
     """
 
     workspace: SharedWorkspace | None
@@ -85,18 +81,11 @@ class _Closing:
 
 
 class Workspaces:
-    """The open workspaces of this process, each open once for all clients. Safe to use from several threads.
+    """The open workspaces of this process, each open once for all clients. Thread-safe.
 
-    Args:
-        locations: of the user.
-        xdg_config_home: `$XDG_CONFIG_HOME`, for the user's git configuration.
-        umask: of the user, for restored files.
-        socket: where other processes can reach this one; None if they cannot.
-        texts: compares texts; None to compare them in the calling thread.
-        host: the name of this machine for others; None for the one that the system gives it.
-
-    Attributes:
-        editors: what editors have open, as they report it.
+    `umask` is for restored files; `socket` is None if other processes cannot reach this one; without `texts`, the
+    calling thread compares texts; `host` is this machine's name for others; `editors` are the documents open in
+    editors.
     """
 
     def __init__(
@@ -120,19 +109,11 @@ class Workspaces:
         self._listeners: list[Callable[[SharedWorkspace], None]] = []
 
     def on_open(self, listener: Callable[[SharedWorkspace], None]) -> None:
-        """Calls a listener with every workspace that is opened."""
+        """Registers a listener for every workspace that is opened."""
         self._listeners.append(listener)
 
     def acquire(self, folder: bytes, options: Options) -> SharedWorkspace:
-        """The workspace of a folder, opened if it is not; `release` it when done.
-
-        Args:
-            folder: absolute.
-            options: of the client; they and later changes to them apply until it releases the workspace.
-
-        Raises:
-            WorkspaceRefused, StoreLocked, StoreCorrupt, IoError, StorageFull: it cannot be opened.
-        """
+        """The workspace of a folder, opened if necessary; `options` apply until `release`. Raises `SnapdError`."""
         while True:
             found = self.try_acquire(folder, options)
             if not isinstance(found, Future):
@@ -142,20 +123,9 @@ class Workspaces:
     def try_acquire(
         self, folder: bytes, options: Options, *, only_open: bool = False
     ) -> SharedWorkspace | Future[None]:
-        """Does what `acquire` does, without waiting while another thread opens or closes the same store.
+        """Like `acquire`, but returns a future while another thread opens or closes the same store.
 
-        Args:
-            folder: absolute.
-            options: as for `acquire`.
-            only_open: whether to refuse a folder that is not open.
-
-        Returns:
-            The workspace; or, while another thread opens or closes its store, a future that is done when that thread
-            is: then try again. The future fails if that opening fails.
-
-        Raises:
-            WorkspaceNotOpen: it is not open, and `only_open` is true.
-            SnapdError: as `acquire`.
+        When it is done, try again; it fails if the opening fails. With `only_open`, raises `WorkspaceNotOpen`.
         """
         settings = options.settings
         location = self._locate(folder, settings)
@@ -183,19 +153,11 @@ class Workspaces:
         return workspace
 
     def folder_around(self, folder: bytes, settings: Settings) -> bytes:
-        """The folder around a folder, or itself, whose snapshots have its files: see `snapd.folders.root.root_of`."""
+        """The folder itself or the one around it whose snapshots have its files: see `snapd.folders.root.root_of`."""
         return os.fsencode(folder_around(os.fsdecode(folder), self._locations, settings.data_dir))
 
     def store_of(self, folder: bytes, settings: Settings) -> str:
-        """The path of a folder's store, which need not exist.
-
-        Args:
-            folder: absolute.
-            settings: of the folder.
-
-        Raises:
-            WorkspaceRefused: the folder cannot be a workspace.
-        """
+        """The path of a folder's store, which need not exist. Raises `WorkspaceRefused`."""
         return self._locate(folder, settings).store
 
     @property
@@ -205,10 +167,9 @@ class Workspaces:
             return [found.workspace for found in self._open.values() if found.workspace and found.changing is None]
 
     def release(self, workspace: SharedWorkspace, options: Options) -> bool:
-        """Gives back a workspace that a client acquired with these options.
+        """Releases a workspace that a client acquired with these options.
 
-        Returns:
-            Whether nobody uses it any more; it stays open until `close_unused`, or until many others are unused too.
+        Returns whether it is unused now; it stays open until `close_unused`, or until many others are unused too.
         """
         with self._lock:
             store = next((store for store, each in self._open.items() if each.workspace is workspace), None)
@@ -233,7 +194,7 @@ class Workspaces:
             closing = [self._closing(store) for store, found in self._open.items() if found.changing is None]
         self._close_all(closing)
 
-    # `_lock` only guards the table: to open or close a store takes as long as its disk does
+    # `_lock` only guards the table: opening or closing a store may take long
 
     def _open_now(self, location: _Location, settings: Settings, opening: _Open) -> SharedWorkspace:
         changing = opening.changing
@@ -258,7 +219,7 @@ class Workspaces:
         return workspace
 
     def _unused(self, kept: int) -> list[_Closing]:
-        """Takes the unused workspaces, but for the most recently used ones, for closing."""
+        """Takes the unused workspaces, except the `kept` most recently used ones, for closing."""
         with self._lock:
             unused = [store for store, found in self._open.items() if not found.users and found.changing is None]
             return [self._closing(store) for store in unused[: max(0, len(unused) - kept)]]
@@ -267,7 +228,7 @@ class Workspaces:
         """Takes an open workspace for closing. Call this with the lock, and close the result without it."""
         found = self._open[store]
         assert found.workspace is not None
-        # another thread that acquires it meanwhile must not find its store still owned
+        # another thread that acquires it now must not find the store still locked
         found.changing = Future()
         return _Closing(store, found.workspace, found.changing)
 
@@ -279,7 +240,7 @@ class Workspaces:
 
     def _close_now(self, closing: _Closing) -> None:
         try:
-            # what tells it from others may have come since: the first commit
+            # the first commit, which identifies it, may have been made since
             with suppress(SnapdError):
                 closing.workspace.check_present()
                 remember(closing.store, os.fsdecode(closing.workspace.root))
@@ -290,17 +251,17 @@ class Workspaces:
             closing.done.set_result(None)
 
     def _is_still_there(self, found: _Open, workspace: SharedWorkspace, options: Options) -> bool:
-        """Whether an acquired workspace is still that of its folder, and watched as these options want it.
+        """Whether an acquired workspace still belongs to its folder, and is watched as these options require.
 
         Otherwise it is closed, and the caller opens it again; while others use it, it stays watched as it is.
         """
         try:
             workspace.check_present()
         except WorkspaceGone:
-            # another folder took its place; clients of the old one see that at their next request
+            # another folder took its place; clients of the old one get an error at their next request
             pass
         except StoreCorrupt:
-            # somebody removed the store: clients that have hashes of it must not get a new store instead
+            # the store was removed: clients that hold its hashes must not get a new store instead
             with self._lock:
                 if found.users > 1:
                     return True
@@ -310,7 +271,7 @@ class Workspaces:
                     return True
         with self._lock:
             found.users -= 1
-            # another thread may have found that out, too
+            # another thread may have done this already
             store = next((store for store, each in self._open.items() if each is found), None)
             closing = [] if store is None or found.changing is not None else [self._closing(store)]
         self._close_all(closing)
@@ -318,7 +279,7 @@ class Workspaces:
 
     @contextmanager
     def _beside(self, store: str, policy: FolderSettings, folder: bytes) -> Iterator[OtherSessions]:
-        """The sessions of the folder around a folder, which is not the one that has this store and this policy."""
+        """The sessions of the workspace around `folder`, which must have another store than `store`."""
         options = policy.without_clients()
         data_dir = options.settings.data_dir
         found = folder_around(os.fsdecode(folder), self._locations, data_dir)
@@ -361,7 +322,7 @@ class Workspaces:
         folder = os.fsdecode(location.root)
         try:
             if is_another(location.store, folder):
-                # to undo in this folder what was done in that one would destroy both
+                # undoing changes of that folder in this one would destroy both
                 set_aside(location.store)
             for directory in store_directories(location.store):
                 make_directories(directory)
@@ -406,7 +367,6 @@ class Workspaces:
 
 
 def _last_coverage(store: Store) -> Coverage:
-    """The coverage of the last snapshot; an empty one where the store is damaged."""
     with suppress(StoreCorrupt):
         for last in store.timeline.taken(SnapshotRecordQuery(), None, 1):
             return store.load(last.snapshot).coverage
@@ -421,7 +381,7 @@ def current_umask() -> int:
 
 
 def _contents(store: Store, name: str) -> Iterator[bytes]:
-    """The contents that snapshots have of a small file of the folder, the newest first, each once in a row."""
+    """Versions of a small file in snapshots, newest first, without consecutive duplicates."""
     before: Entry | None = None
     below: int | None = None
     while taken := store.timeline.taken(SnapshotRecordQuery(), below, 100):
@@ -434,7 +394,7 @@ def _contents(store: Store, name: str) -> Iterator[bytes]:
 
 
 def _is_elsewhere(location: _Location, path: RelPath) -> bool:
-    """Whether a file belongs to a repository in a folder that has a history of its own."""
+    """Whether a file belongs to a repository in a folder with a history of its own."""
     stores = os.path.dirname(location.store)
     inner = (os.path.join(location.root, above) for above in parents(path))
     found = (folder for folder in inner if os.path.lexists(os.path.join(folder, b".git")))

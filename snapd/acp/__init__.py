@@ -1,6 +1,6 @@
-"""`snapd acp`: a proxy of the Agent Client Protocol that records what the agent does as steps.
+"""`snapd acp`: a proxy for the Agent Client Protocol that records what the agent does as steps.
 
-It stands between an editor and an agent, which speak newline-delimited JSON-RPC 2.0 over pipes. Two threads carry the
-bytes (`proxy`), one for each direction; what they carry is understood by `conversation`, and recorded by a thread for
-each folder (`recording`), which alone waits for the daemon.
+Editor and agent exchange newline-delimited JSON-RPC 2.0 over pipes. Two threads, one per direction, carry the bytes
+(`proxy`); `conversation` interprets them; one thread per folder records steps (`recording`) and is the only one that
+waits for the daemon.
 """

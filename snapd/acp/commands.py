@@ -35,22 +35,16 @@ _COMMAND = re.compile(r"/(?P<name>undo|redo|steps)(?:[ \t]+(?P<rest>\S+))?", re.
 _COUNT = re.compile(r"[1-9][0-9]{0,2}", re.ASCII)
 _STEP = re.compile(r"[0-9a-f]{4,64}", re.ASCII)
 _LOOKED_AT = 100
-"""Steps that are asked for at first: a session may have thousands."""
+"""Steps in the first request; a session may have thousands."""
 _LISTS = "`/steps` lists what it changed"
 _LISTED = 5
-"""Prompts that `/steps` lists, and that a question names."""
+"""The most prompts that `/steps` lists and that a question shows."""
 _MOST_STEPS = 1000
-"""Steps that are taken back at once, at most."""
 
 
 @attrs.frozen
 class Command:
-    """A slash command as somebody typed it.
-
-    Attributes:
-        name: without the slash.
-        rest: the word after it; None for none.
-    """
+    """A slash command: its name without the slash, and the word after it, if any."""
 
     name: str
     rest: str | None
@@ -58,15 +52,7 @@ class Command:
 
 @attrs.frozen
 class Question:
-    """What the person has to agree to, before files change.
-
-    Attributes:
-        method: of the request.
-        params: of the request, without `dryRun` and `expect`.
-        name: of what is taken back or done again, in words.
-        plan: the result of the dry run that the person is shown.
-        was_other: whether the person was shown another plan before.
-    """
+    """A plan to confirm; `params` without `dryRun` and `expect`, `was_other` if another plan was shown before."""
 
     method: Method
     params: SessionUndoParams
@@ -76,34 +62,24 @@ class Question:
 
     @property
     def title(self) -> str:
-        """The question in a line."""
+        """The question in one line."""
         return f"{'Take back' if self.method == 'session/undo' else 'Do again'} {self.name}?"
 
     @property
     def text(self) -> str:
-        """What would be done, as Markdown."""
+        """The plan as Markdown."""
         why = "Something changed meanwhile. This would be done now:\n\n" if self.was_other else ""
         return why + file_lines(self.plan, redone=self.method == "session/redo")
 
 
 def command_in(prompt: str) -> Command | None:
-    """The command that a prompt is; None where it is a prompt for the agent."""
+    """Parses a prompt as a command; None if it is a prompt for the agent."""
     found = _COMMAND.fullmatch(prompt.strip())
     return None if found is None else Command(found["name"], found["rest"])
 
 
 def answer(found: Backend, turns: Turns, command: Command, *, is_busy: bool) -> str | Question:
-    """Does what a command says, and tells it, as Markdown; or gives what the person has to agree to.
-
-    Args:
-        found: the daemon.
-        turns: the session in which it was typed.
-        command: what was typed.
-        is_busy: whether the agent was at work then.
-
-    Raises:
-        SnapdError: it was not done.
-    """
+    """Runs a command and returns Markdown, or a question to confirm; `is_busy` means that the agent was working."""
     if command.name == "steps":
         return _steps(found, turns, command)
     if is_busy:
@@ -115,11 +91,7 @@ def answer(found: Backend, turns: Turns, command: Command, *, is_busy: bool) -> 
 
 
 def carry_out(found: Backend, turns: Turns, question: Question) -> str | Question:
-    """Does what the person agreed to, and tells it; or gives what would be done now, if that is something else.
-
-    Raises:
-        SnapdError: it was not done, or not as a whole.
-    """
+    """Carries out the plan and returns Markdown, or a new question if it changed. Raises `SnapdError`."""
     params: SessionUndoParams = {**question.params, "expect": question.plan["plan"]}
     try:
         result = found.request(question.method, params)
@@ -162,7 +134,6 @@ def _by_turn(plan: StepsOutcome) -> list[list[Step]]:
 
 
 def _of_turns(found: Backend, turns: Turns, method: Method, count: int) -> str | Question:
-    """What takes back the last turns, or does them again."""
     looked_at = 1 if (method, count) == ("session/undo", 1) else _MOST_STEPS
     params: SessionUndoParams = {"sessionId": turns.name, "count": looked_at, "dryRun": True}
     try:
@@ -195,7 +166,6 @@ def _steps(found: Backend, turns: Turns, command: Command) -> str:
 
 
 def _latest(found: Backend, turns: Turns) -> Iterator[Step]:
-    """The steps of the session, the latest first."""
     first = found.request("step/find", {"sessionId": turns.name, "limit": _LOOKED_AT})["steps"]
     yield from first
     if len(first) == _LOOKED_AT:
@@ -203,7 +173,7 @@ def _latest(found: Backend, turns: Turns) -> Iterator[Step]:
 
 
 def _step(found: Backend, turns: Turns, told: str) -> Step:
-    """The step that somebody named by the beginning of its name; raises `UnknownStep`, `InvalidParams`."""
+    """The step whose id begins with `told`. Raises `UnknownStep` or `InvalidParams`."""
     steps: list[Step] = []
     if _STEP.fullmatch(told):
         steps = found.request("step/find", {"prefix": told, "sessionId": turns.name, "limit": 2})["steps"]
@@ -231,7 +201,7 @@ def _turn_name(found: Backend, turns: Turns, step: Step) -> str:
 
 
 def _prompt(found: Backend, turns: Turns, message: str) -> str | None:
-    """The beginning of a prompt, which may be one of an earlier connection; None where no text is kept."""
+    """The beginning of a prompt, which may be from an earlier connection; None if its text is not kept."""
     if turns.prompt_of(message) is None:
         for row in found.request("session/messages", {"sessionId": turns.name})["messages"]:
             turns.remember(row["messageId"], row.get("text", ""))

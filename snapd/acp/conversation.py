@@ -1,7 +1,4 @@
-"""What editor and agent say to each other, and what snapd does about it.
-
-Knows nothing of pipes and threads: it is given each line, and says what to do with it.
-"""
+"""Interprets the lines between editor and agent and decides what to do with each, without pipes or threads."""
 
 from __future__ import annotations
 
@@ -37,13 +34,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Verdict:
-    """What to do with a line.
-
-    Attributes:
-        line: what to pass on; None for nothing.
-        hold: waits, before the line is passed on, for what must come first.
-        then: what to do once the line is passed on.
-    """
+    """What to do with a line: wait for `hold`, pass on `line` (None: nothing), then call `then`."""
 
     line: bytes | None
     hold: Then = None
@@ -51,13 +42,10 @@ class Verdict:
 
 
 class Conversation:
-    """The sessions of one connection. Safe to use from several threads.
+    """The sessions of one connection. Thread-safe.
 
-    Args:
-        daemon: records.
-        agent: the program of the agent, as long as it has not told its name.
-        tell_editor: sends a line of our own to the editor. It calls what makes the line when its turn has come; that
-            may make none.
+    `agent` is the name of the agent's program, used until the agent states its own name. `tell_editor` sends a line of
+    ours to the editor: it calls the given function when the line's turn has come, which may return None for no line.
     """
 
     def __init__(self, daemon: Daemon, agent: str, tell_editor: Callable[[Callable[[], bytes | None]], None]) -> None:
@@ -69,9 +57,9 @@ class Conversation:
         self._recordings: dict[str, Recording] = {}
         self._sessions: dict[str, Turns] = {}
         self._answers: dict[str, Callable[[Message], Then]] = {}
-        """What to do with the answer to a request of the editor's, by its key; it gives what to do afterwards."""
+        """Handlers of the agent's answers to the editor's requests, by request key; each returns what to do next."""
         self._questions: dict[str, Callable[[Message], None]] = {}
-        """What to do with the answer to a request of our own, by its key."""
+        """Handlers of the editor's answers to our own requests, by request key."""
         self._requests: dict[str, Callable[[Message], Callable[[Message], Then] | None]] = {
             "initialize": self._initialize,
             "session/new": self._open,
@@ -88,7 +76,7 @@ class Conversation:
         }
 
     def from_editor(self, line: bytes) -> Verdict:
-        """Takes in a line of the editor's, and says what to do with it."""
+        """Handles a line from the editor."""
         message = messages.parse(line)
         if message is None or "id" not in message:
             return Verdict(line)
@@ -105,7 +93,7 @@ class Conversation:
         return Verdict(line)
 
     def from_agent(self, line: bytes) -> Verdict:
-        """Takes in a line of the agent's, and says what to do with it."""
+        """Handles a line from the agent."""
         message = messages.parse(line)
         if message is None:
             return Verdict(line)
@@ -125,7 +113,7 @@ class Conversation:
         return Verdict(line)
 
     def close(self) -> None:
-        """Ends what is open, and waits a moment until that is recorded."""
+        """Ends all open turns and waits a moment until that is recorded."""
         with self._lock:
             for turns in self._sessions.values():
                 turns.end()
@@ -134,7 +122,7 @@ class Conversation:
         for recording in recordings:
             recording.close()
 
-    # -- what the editor asks, and what to do with the answer
+    # -- the editor's requests and their answers
 
     def _initialize(self, _: Message) -> Callable[[Message], Then]:
         def answered(told: Message) -> None:
@@ -147,7 +135,7 @@ class Conversation:
         return answered
 
     def _open(self, params: Message) -> Callable[[Message], Then] | None:
-        """A new session, whose name is in the answer."""
+        """A new session, whose id is in the answer."""
         directory = text(params, "cwd")
         if directory is None:
             return None
@@ -159,7 +147,7 @@ class Conversation:
         return answered
 
     def _reopen(self, params: Message) -> Callable[[Message], Then] | None:
-        """A session from before, whose history may be told again before the answer."""
+        """An earlier session, whose history may be replayed before the answer."""
         name, directory = text(params, "sessionId"), text(params, "cwd")
         if name is None or directory is None:
             return None
@@ -198,7 +186,7 @@ class Conversation:
             return Verdict(None)
         turn = turns.prompt(said, text(params, "messageId"))
         self._answers[messages.request_key(message)] = partial(self._prompted, turns, turn)
-        # a prompt that waits for the end of another turn begins with the snapshot that ends that one
+        # a prompt that waits for another turn begins with the snapshot at that turn's end
         return Verdict(line, partial(turns.recording.hold, turn.step) if turns.current is turn else None)
 
     def _prompted(self, turns: Turns, turn: Turn, told: Message) -> None:
@@ -207,10 +195,9 @@ class Conversation:
         else:
             turns.accept(turn)
 
-    # -- what the agent tells
+    # -- the agent's notifications
 
     def _updated(self, turns: Turns, message: Message, line: bytes) -> bytes:
-        """Takes in an update, and gives the line to pass on."""
         update = part(message, "params", "update")
         kind = text(update, "sessionUpdate") or ""
         if kind == "available_commands_update" and turns.recording.refusal is None:
@@ -221,7 +208,7 @@ class Conversation:
         return line
 
     def _tool(self, turns: Turns, update: Message, *, creates: bool = False) -> None:
-        # version 2 has no `tool_call`: the first update is the first word
+        # version 2 has no `tool_call`: the first update announces the call
         self._update_call(turns, update, creates=creates or not messages.ends_with_answer(self._version))
 
     def _update_call(self, turns: Turns, call: Message, *, creates: bool) -> Step | None:
@@ -251,12 +238,12 @@ class Conversation:
         return turns
 
     def _start(self, turns: Turns) -> Callable[[], None]:
-        """Gives what has a session recorded, once the editor knows of it."""
+        """Returns a function that starts recording, to be called once the editor has the session's id."""
 
         def commands() -> bytes | None:
             with self._lock:
                 if turns.knows_commands:
-                    # the agent told its own, with ours among them
+                    # the agent has announced its commands, with ours added
                     return None
                 turns.offers = turns.knows_commands = True
                 return messages.commands_update(turns.name, messages.offered(OFFERS, self._version))
@@ -281,7 +268,7 @@ class Conversation:
                 self._questions[messages.request_key({"id": name})] = partial(self._decided, turns, prompt, name, told)
             self._send_to_editor(lambda: line)
 
-        # the recording goes on while a person thinks
+        # do not block the recording while the user decides
         turns.recording.ask(work, lambda error: self._reply(prompt, refusal(error)))
 
     def _reply(self, prompt: Message, told: str, reason: str = "end_turn") -> None:
@@ -290,7 +277,6 @@ class Conversation:
         self._send_to_editor(lambda: lines)
 
     def _decided(self, turns: Turns, prompt: Message, name: str, question: Question, told: Message) -> None:
-        """Does what a person was asked about, if the editor's answer agrees to it."""
         outcome = part(told, "result", "outcome")
         agreed = text(outcome, "outcome") == "selected" and text(outcome, "optionId") == messages.ALLOW
         if messages.ends_with_answer(self._version):
@@ -305,6 +291,6 @@ class Conversation:
 
 
 def known_agent(told: str) -> str | None:
-    """The name by which snapd knows an agent, from that of its program or its own; None if it knows none such."""
+    """Returns snapd's name of an agent, from the name of its program or its own; None for an unknown agent."""
     words = re.split(r"[^a-z0-9]+", told.lower())
     return next((name for name in AGENTS if name in words), None)

@@ -1,29 +1,136 @@
-"""Reads the messages of the Agent Client Protocol, as far as snapd needs them, and writes those of its own.
+"""Reads and writes the Agent Client Protocol as far as snapd needs it.
 
-Sources: the schemas of version 1 and of the draft of version 2 (npm `@agentclientprotocol/sdk` 2.4.0), and what agents
-were seen to send. A field of the wrong type counts as absent: the other side has to complain about it, not we.
+Sources: the schemas of version 1 and of the draft of version 2 (npm `@agentclientprotocol/sdk` 2.4.0), and recorded
+agents. A field of the wrong type counts as absent: to report it is up to the receiver.
 """
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
+import select
+import threading
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     Message = dict[str, Any]
 
+LONGEST = 64 << 20
+"""The longest line that is read as a message, in bytes; longer ones pass unread."""
+_CHUNK = 1 << 16
+
+
+@attrs.frozen
+class Piece:
+    """A part of a stream with any line end: whether it is a `whole` line, and whether the line `ends` with it."""
+
+    data: bytes
+    whole: bool = True
+    ends: bool = True
+
+
+def pieces(descriptor: int, longest: int = LONGEST) -> Iterator[Piece]:
+    """Reads a stream line by line, byte for byte; a line of more than `longest` bytes comes in several pieces."""
+    kept = bytearray()
+    inside = False
+    while data := _read(descriptor):
+        searched = len(kept)
+        kept += data
+        start = 0
+        while (at := kept.find(b"\n", max(start, searched))) >= 0:
+            yield Piece(bytes(kept[start : at + 1]), whole=not inside and at < start + longest)
+            start, inside = at + 1, False
+        del kept[:start]
+        if kept and (inside or len(kept) > longest):
+            yield Piece(bytes(kept), whole=False, ends=False)
+            inside = True
+            kept.clear()
+    if kept or inside:
+        yield Piece(bytes(kept), whole=not inside)
+
+
+class Writer:
+    """Writes lines to a stream; thread-safe. `close` closes the stream; None if it is not ours to close."""
+
+    def __init__(self, descriptor: int, close: Callable[[], None] | None = None) -> None:
+        self._descriptor = descriptor
+        self._close = close
+        self._closed = False
+        self._turn = threading.Lock()
+        self._inside = False
+
+    def write(self, piece: Piece) -> None:
+        """Writes a piece; no line is inserted before its line has ended. Raises `OSError` if the reader is gone."""
+        if not self._inside:
+            self._turn.acquire()
+        try:
+            self._write(piece.data)
+        except OSError:
+            self._turn.release()
+            self._inside = False
+            raise
+        self._inside = not piece.ends
+        if piece.ends:
+            self._turn.release()
+
+    def insert(self, make: Callable[[], bytes | None]) -> None:
+        """Writes a line between two others; `make` is called then, and may return None. Raises `OSError` as `write`."""
+        with self._turn:
+            line = make()
+            if line is not None:
+                self._write(line)
+
+    def close(self) -> None:
+        """Closes the stream after any write in progress."""
+        with self._turn:
+            self._closed = True
+            if self._close is not None:
+                self._close()
+
+    def _write(self, data: bytes) -> None:
+        if self._closed:
+            # the descriptor's number may have been reused
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+        _write(self._descriptor, data)
+
+
+def _read(descriptor: int) -> bytes:
+    while True:
+        try:
+            return os.read(descriptor, _CHUNK)
+        except BlockingIOError:
+            # another process that shares the stream has made it non-blocking
+            _wait(descriptor, select.POLLIN)
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        try:
+            left = left[os.write(descriptor, left) :]
+        except BlockingIOError:
+            _wait(descriptor, select.POLLOUT)
+
+
+def _wait(descriptor: int, event: int) -> None:
+    poll = select.poll()
+    poll.register(descriptor, event)
+    poll.poll()
+
+
 _LIST = re.compile(r'"availableCommands"\s*:\s*(?=\[)')
 _DRAFT = 2
-"""The first version in which a prompt's answer does not end the turn."""
+"""The first version in which the answer to a prompt does not end the turn."""
 
 
 def parse(line: bytes) -> Message | None:
-    """The message in a line; None where it is none."""
+    """Parses a line; None if it is not a message."""
     try:
         found = json.loads(line.decode("utf-8"))
     except (ValueError, RecursionError):
@@ -32,30 +139,30 @@ def parse(line: bytes) -> Message | None:
 
 
 def written(message: Message) -> bytes:
-    """The line of a message."""
+    """Encodes a message as a line."""
     return json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
 
 
 def part(message: Any, *names: str) -> Message:
-    """The object at the end of a path of names; an empty one if there is none."""
+    """The object at a path of names; empty if there is none."""
     for name in names:
         message = message.get(name) if isinstance(message, dict) else None
     return message if isinstance(message, dict) else {}
 
 
 def text(message: Message, name: str) -> str | None:
-    """A field that is a text, and not an empty one; else None."""
+    """A text field; None if it is absent or empty."""
     found = message.get(name)
     return found if isinstance(found, str) and found else None
 
 
 def request_key(message: Message) -> str:
-    """What tells a request's id from others; `1` and `"1"` are two."""
+    """A unique key for a request id; `1` and `"1"` differ."""
     return json.dumps(message.get("id"))
 
 
 def said(prompt: Any) -> str:
-    """The text of a prompt, without what else it carries, such as images and files."""
+    """The text of a prompt, without images, files and other content."""
     blocks = prompt if isinstance(prompt, list) else []
     texts = [text(block, "text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
     return "\n".join(found for found in texts if found)
@@ -63,18 +170,7 @@ def said(prompt: Any) -> str:
 
 @attrs.frozen
 class ToolNews:
-    """What a message says of a tool call. None stands for what it does not say.
-
-    Attributes:
-        call_id: the agent's name of the call.
-        kind: what kind of tool it is.
-        status: how far it is.
-        title: for people.
-        tool: the tool's own name.
-        parent: the call of the subagent that this one is a part of.
-        files: the paths that `locations` and diffs name, as they stand there.
-        command: what it runs.
-    """
+    """The fields of a message about a tool call; `parent` is the call of the subagent that makes it."""
 
     call_id: str
     kind: str | None
@@ -87,7 +183,7 @@ class ToolNews:
 
 
 def tool_news(update: Message) -> ToolNews | None:
-    """Reads a `tool_call`, a `tool_call_update`, or the call that a permission is asked for; None if it has no id."""
+    """Reads a `tool_call`, a `tool_call_update`, or the call in a permission request; None if it has no id."""
     call_id = text(update, "toolCallId")
     if call_id is None:
         return None
@@ -105,14 +201,14 @@ def tool_news(update: Message) -> ToolNews | None:
 
 
 def _command(given: Message) -> str | None:
-    """The command in the input of a call: a text, or a list of words."""
+    """The command in a call's input: a text or a list of words."""
     command = given.get("command")
     words = command if isinstance(command, list) else [command]
     return " ".join(word for word in words if isinstance(word, str)) or None
 
 
 def asked_for(params: Message) -> Message:
-    """The tool call that a `session/request_permission` is about: version 2 wraps it into a `subject`."""
+    """The tool call of a `session/request_permission`; version 2 wraps it into a `subject`."""
     return part(params, "toolCall") or part(params, "subject", "toolCall")
 
 
@@ -123,13 +219,13 @@ def _locations(update: Message) -> Iterable[str]:
 def _diffs(update: Message) -> Iterable[str]:
     for row in _rows(update, "content"):
         if row.get("type") == "diff":
-            # version 2 has a list of changes, each with one path, or two where a file was moved
+            # version 2 has a list of changes, each with one path, or two if a file was moved
             for change in (row, *_rows(row, "changes")):
                 yield from (path for name in ("oldPath", "path") if (path := text(change, name)))
 
 
 def _can_be_sent(path: str) -> bool:
-    """Whether a path is without half a character of UTF-16: JSON can say that, a file name cannot hold it."""
+    """Whether a path has no unpaired UTF-16 surrogate, which JSON permits but file names do not."""
     return not any("\ud800" <= character <= "\udfff" for character in path)
 
 
@@ -143,13 +239,7 @@ def _rows(message: Message, name: str) -> list[Message]:
 
 @attrs.frozen
 class Offer:
-    """A slash command that the editor may offer.
-
-    Attributes:
-        name: without the slash.
-        description: for people.
-        hint: what may follow it; None for nothing.
-    """
+    """A slash command that the editor may offer; `hint` describes its argument, None if it takes none."""
 
     name: str
     description: str
@@ -157,7 +247,7 @@ class Offer:
 
 
 def offered(offers: Sequence[Offer], version: int) -> list[Message]:
-    """The commands as `available_commands_update` lists them."""
+    """The commands in the form of `available_commands_update`."""
     draft = version >= _DRAFT
     kind, text_input = ({"type": "command"}, {"type": "text"}) if draft else ({}, {})
     return [
@@ -168,22 +258,13 @@ def offered(offers: Sequence[Offer], version: int) -> list[Message]:
 
 
 def commands_update(session: str, commands: list[Message]) -> bytes:
-    """A line that tells the editor which commands there are."""
+    """A line that announces the available commands to the editor."""
     update = {"sessionUpdate": "available_commands_update", "availableCommands": commands}
     return written({"method": "session/update", "params": {"sessionId": session, "update": update}})
 
 
 def with_commands(line: bytes, message: Message, commands: list[Message]) -> bytes:
-    """An `available_commands_update` with more commands in its list; everything else stays as it was written.
-
-    Args:
-        line: the message's line.
-        message: what it says.
-        commands: what to add; they take the place of commands of the same name.
-
-    Returns:
-        The line; as it was if it has no list.
-    """
+    """Adds commands to the list of an `available_commands_update`, replacing namesakes; all else keeps its spelling."""
     update = part(message, "params", "update")
     known = update.get("availableCommands")
     if not isinstance(known, list):
@@ -199,7 +280,7 @@ def with_commands(line: bytes, message: Message, commands: list[Message]) -> byt
 
 
 def _spliced(line: bytes, commands: list[Message], *, at_first: bool) -> bytes | None:
-    """The line with the commands written at the end of the list; None where the list cannot be found."""
+    """Inserts the commands as text into the list of the line; None if the list cannot be located."""
     written_line = line.decode("utf-8")
     found = _LIST.search(written_line)
     if found is None:
@@ -211,19 +292,11 @@ def _spliced(line: bytes, commands: list[Message], *, at_first: bool) -> bytes |
 
 
 ALLOW = "allow"
-"""The option of `permission` that agrees."""
+"""The id of the option in `permission` that agrees."""
 
 
 def permission(session: str, name: str, title: str, told: str, version: int) -> bytes:
-    """A `session/request_permission` of our own.
-
-    Args:
-        session: in which a person is asked.
-        name: of the request; version 1 shows it as a call of a tool that has this name, too.
-        title: the question.
-        told: what would be done, as Markdown.
-        version: of the protocol.
-    """
+    """A `session/request_permission` of ours; version 1 shows it as a call of a tool, with `name` as its id too."""
     options = [
         {"optionId": ALLOW, "name": "Go on", "kind": "allow_once"},
         {"optionId": "reject", "name": "Change nothing", "kind": "reject_once"},
@@ -238,21 +311,13 @@ def permission(session: str, name: str, title: str, told: str, version: int) -> 
 
 
 def call_over(session: str, name: str, *, is_done: bool) -> bytes:
-    """A line that ends the call that `permission` shows in version 1."""
+    """A line that ends the tool call that `permission` shows in version 1."""
     status = "completed" if is_done else "failed"
     return _update(session, {"sessionUpdate": "tool_call_update", "toolCallId": name, "status": status})
 
 
 def answers(request: Message, told: str, version: int, names: tuple[str, str], reason: str = "end_turn") -> list[bytes]:
-    """The lines that answer a `session/prompt` with a text, as an agent would.
-
-    Args:
-        request: the prompt.
-        told: the answer.
-        version: of the protocol.
-        names: two new message ids, for the prompt and for the answer.
-        reason: why the turn ends.
-    """
+    """The lines that answer a `session/prompt` with a text; `names` are new message ids for prompt and answer."""
     params = part(request, "params")
     session = str(params.get("sessionId"))
     content = {"type": "text", "text": told}
@@ -262,7 +327,7 @@ def answers(request: Message, told: str, version: int, names: tuple[str, str], r
             _update(session, {"sessionUpdate": "agent_message_chunk", "content": content}),
             written({"id": request_id, "result": {"stopReason": reason}}),
         ]
-    # the answer only acknowledges the prompt, which is told once more; that the session is idle ends the turn
+    # the answer only acknowledges the prompt; the prompt is repeated as an update, and idleness ends the turn
     prompt, answer = names
     return [
         _update(session, {"sessionUpdate": "state_update", "state": "running"}),
@@ -274,7 +339,7 @@ def answers(request: Message, told: str, version: int, names: tuple[str, str], r
 
 
 def ends_with_answer(version: int) -> bool:
-    """Whether a turn is over when its prompt is answered."""
+    """Whether the answer to a prompt ends the turn."""
     return version < _DRAFT
 
 

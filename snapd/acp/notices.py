@@ -1,4 +1,4 @@
-"""Formats the result of an undo or redo for the conversation, as Markdown."""
+"""Formats the outcome of an undo or redo for the conversation, as Markdown."""
 
 from __future__ import annotations
 
@@ -28,27 +28,20 @@ _OUTCOMES = {
 }
 _REDONE = {"restored": "redone", "merged": "redone; later changes stay"}
 _SHOWN = 30
-"""Files that are named one by one, of what was done."""
+"""The most files listed for an undo or redo."""
 _NAMED = 3
-"""Files that are named one by one, of a step."""
+"""The most files listed for a step."""
 
 
 def refusal(error: Exception) -> str:
-    """Formats the reason why a command failed, and its hint."""
+    """Explains why a command failed, and what to do."""
     if isinstance(error, SnapdError):
         return f"snapd: {error.message}.\n\n{_sentence(error.hint)}"
     return f"snapd: {error}."
 
 
 def done(result: StepsOutcome, name: str, folder: str, *, redone: bool = False) -> str:
-    """Formats the result of an undo or a redo.
-
-    Args:
-        result: the daemon's answer, with `details`, and with ids as they are shown.
-        name: what was undone, in words.
-        folder: the workspace, for the commands that settle a conflict.
-        redone: whether it was a redo.
-    """
+    """Describes what an undo or redo did; `result` has `details`, and ids as they are shown."""
     rows = result["files"]
     left = [row for row in rows if row["outcome"] in LEFT_OUTCOMES or row.get("reason") in ELSEWHERE_REASONS]
     changed = [row for row in rows if row["outcome"] not in (*LEFT_OUTCOMES, "unchanged")]
@@ -66,12 +59,7 @@ def done(result: StepsOutcome, name: str, folder: str, *, redone: bool = False) 
 
 
 def file_lines(result: StepsOutcome, *, redone: bool) -> str:
-    """Lists the outcome for each file.
-
-    Args:
-        result: the daemon's answer, with `details`.
-        redone: whether it is a redo.
-    """
+    """Lists the outcome of each file; `result` has `details`."""
     rows = result["files"]
     words = {**_OUTCOMES, **(_REDONE if redone else {})}
     why = _whys(result)
@@ -82,12 +70,7 @@ def file_lines(result: StepsOutcome, *, redone: bool) -> str:
 
 
 def turn_lines(steps: list[Step], prompt: str | None) -> list[str]:
-    """Lists a turn: a line for the prompt, and one for each of its calls that changed something.
-
-    Args:
-        steps: of the turn, oldest first, with ids as they are shown.
-        prompt: what the person wrote, as far as that is known.
-    """
+    """Lists a turn: a line for the prompt, and one for each call that changed something. `steps` come oldest first."""
     first = steps[0]
     name = f"**{prompt}**" if prompt else "**a prompt**" if first.get("messageId") else "**on its own**"
     head = f"- {_clock(first['startedAt'])} {name}"
@@ -96,7 +79,7 @@ def turn_lines(steps: list[Step], prompt: str | None) -> list[str]:
         calls = steps[1:]
         within = {row["file"] for step in calls for row in step.get("files", ())}
         own = [row for row in first.get("files", ()) if row["file"] not in within]
-        # a step that changed nothing by itself stays as it is, whatever becomes of its parts
+        # a step without changes of its own keeps its state, whatever happens to its parts
         states = {first["state"]} if own or not calls else {step["state"] for step in calls}
         state = states.pop() if len(states) == 1 else "partly" if "undone" in states else "applied"
         head += f" `{first['stepId']}`{_state(state)}{_files(own)}"
@@ -108,7 +91,7 @@ def turn_lines(steps: list[Step], prompt: str | None) -> list[str]:
 
 
 def shortened(prompt: str) -> str | None:
-    """The first line of a prompt, for people; None if it has none."""
+    """The first line of a prompt, shortened for display; None if it is empty."""
     line = next((line.strip() for line in prompt.splitlines() if line.strip()), "")
     return _plain(line) or None
 
@@ -143,7 +126,6 @@ def _who(changed_by: ChangedBy) -> str:
 
 
 def _advice(result: StepsOutcome, left: list[FileOutcome], folder: str, *, redone: bool) -> Iterable[str]:
-    """What to do about files in conflict."""
     if not any(row["outcome"] == "conflict" for row in left):
         return
     here = shlex.join(["snapd", "redo" if redone else "undo", "-C", folder])
@@ -178,7 +160,7 @@ def _code(name: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text of somebody else's on one line, without what Markdown would take for its own."""
+    """A foreign text on one line, with Markdown characters escaped."""
     line = " ".join("".join(character if character.isprintable() else " " for character in text).split())
     short = line if len(line) <= 60 else line[:59] + "…"
     return "".join(f"\\{character}" if character in "\\`*_[]<>" else character for character in short)

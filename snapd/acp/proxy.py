@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from snapd.environment import RECORDED
 
 from .conversation import Conversation, Verdict
-from .lines import Piece, Writer, pieces
+from .messages import Piece, Writer, pieces
 from .recording import Daemon
 
 if TYPE_CHECKING:
@@ -27,22 +27,16 @@ _NOT_FOUND = 127
 _NOT_EXECUTABLE = 126
 _PASSED_ON = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
 LEAVE_SECONDS = 5.0
-"""How long an agent has to end, once nobody speaks to it any more or a signal has told it to."""
+"""How long an agent may take to exit once its input is closed or it got a signal."""
 _DRAIN_SECONDS = 1.0
-"""How long what an agent left behind may still speak."""
+"""How long processes that the agent left behind may still write."""
 _BY_SIGNAL = 128
 
 
 def run(words: Sequence[str], daemon: Daemon, editor: tuple[int, int] = (0, 1)) -> int:
-    """Runs an agent for an editor. For the main thread: signals that come meanwhile are passed on to the agent.
+    """Runs an agent for an editor, whose descriptors to read and write are given; for the main thread, due to signals.
 
-    Args:
-        words: the agent's command.
-        daemon: records.
-        editor: the descriptors from which the editor is read, and to which it is written.
-
-    Returns:
-        The agent's exit code, or 128 and the number of the signal that ended it.
+    Returns the agent's exit code, or 128 plus the number of the signal that ended it.
     """
     program = shutil.which(words[0])
     if program is None:
@@ -51,22 +45,13 @@ def run(words: Sequence[str], daemon: Daemon, editor: tuple[int, int] = (0, 1)) 
     try:
         agent = Agent(program, words)
     except OSError as error:
-        hint = "check that the file may be executed, and what runs it"
+        hint = "check that the file is executable and that its interpreter exists"
         print(f"snapd: {words[0]}: {error.strerror}\nhint: {hint}", file=sys.stderr)
         return _NOT_EXECUTABLE
     return _Proxy(agent, daemon, os.path.basename(words[0]), editor).run()
 
 
 class _Proxy:
-    """Two streams and the two ends of each.
-
-    Args:
-        agent: the agent, which runs.
-        daemon: records.
-        name: of the agent's program.
-        editor: as of `run`.
-    """
-
     def __init__(self, agent: Agent, daemon: Daemon, name: str, editor: tuple[int, int]) -> None:
         self._agent = agent
         self._daemon = daemon
@@ -75,15 +60,15 @@ class _Proxy:
         self._to_agent = Writer(agent.input.fileno(), agent.input.close)
         self._editor_is_gone = False
         self._conversation = Conversation(daemon, name, self._send_to_editor)
-        # a signal handler may put into this kind of queue at any time
+        # safe to use in a signal handler
         self._happened: queue.SimpleQueue[int | None] = queue.SimpleQueue()
         self._ended: int | None = None
 
     def run(self) -> int:
-        """Until both sides are over."""
+        """Runs until both sides have ended."""
         before = {}
         for number in _PASSED_ON:
-            # what is ignored stays so, for the agent too: nohup
+            # an ignored signal stays ignored, for the agent too: nohup
             if signal.getsignal(number) is not signal.SIG_IGN:
                 before[number] = signal.signal(number, lambda number, _: self._happened.put(number))
         try:
@@ -100,7 +85,7 @@ class _Proxy:
         return code
 
     def _thread(self, work: Callable[[], None], name: str) -> threading.Thread:
-        # nobody waits for these at the end: a read that waits for input cannot be broken off
+        # daemon threads, as a blocking read cannot be interrupted
         thread = threading.Thread(target=work, name=name, daemon=True)
         thread.start()
         return thread
@@ -110,7 +95,7 @@ class _Proxy:
         self._happened.put(None)
 
     def _until_the_end(self) -> int:
-        """Waits for the agent's end, which a signal or the end of the editor brings about; gives the exit code."""
+        """Waits for the agent to exit, after a signal or the end of the editor's input; returns the exit code."""
         patience: float | None = None
         next_signals = [signal.SIGTERM, signal.SIGKILL]
         while self._ended is None:
@@ -126,7 +111,7 @@ class _Proxy:
         return self._ended
 
     def _drain(self, speaking: threading.Thread) -> None:
-        """Passes on the agent's last words; ends what it left behind, which would speak to nobody."""
+        """Passes on the agent's last output, then ends the processes that it left behind."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             speaking.join(_DRAIN_SECONDS)
             if not speaking.is_alive():
@@ -151,7 +136,7 @@ class _Proxy:
                 try:
                     self._carry(piece, self._conversation.from_agent, self._to_editor)
                 except OSError as error:
-                    # what the agent does until it ends is recorded all the same
+                    # keep recording until the agent ends
                     logger.info("the editor is gone: %s", error)
                     self._leave()
 
@@ -164,7 +149,7 @@ class _Proxy:
             if verdict.hold is not None:
                 verdict.hold()
         except Exception:
-            # a defect of ours is no reason to break off somebody's conversation
+            # a bug of ours must not end the conversation
             logger.exception("a message was passed on without being understood")
             verdict = Verdict(piece.data)
         if verdict.line is not None:
@@ -179,7 +164,6 @@ class _Proxy:
             logger.info("the editor is gone: %s", error)
 
     def _leave(self) -> None:
-        """Tells the agent, once, that the editor is gone."""
         if not self._editor_is_gone:
             self._editor_is_gone = True
             self._happened.put(0)
@@ -187,25 +171,10 @@ class _Proxy:
 
 
 class Agent:
-    """A command with pipes for its input and output, in a process group of its own.
-
-    A launcher may start the real program and leave it behind, so the group is signalled as a whole. Its standard error
-    is ours.
-
-    Args:
-        program: the path of what is run.
-        words: the command, its name first.
-
-    Attributes:
-        input: where it reads what the editor says.
-        output: where it speaks.
-
-    Raises:
-        OSError: it cannot be started.
-    """
+    """A running command with pipes, in a process group: signals reach children too, as a launcher may exit early."""
 
     def __init__(self, program: str, words: Sequence[str]) -> None:
-        # a session of its own makes a group of its own
+        # a new session has a new process group
         self._process = subprocess.Popen(
             words,
             executable=program,
@@ -221,12 +190,12 @@ class Agent:
         self.output = self._process.stdout
 
     def wait(self) -> int:
-        """Waits for its end; gives its exit code, or 128 and the number of the signal that ended it."""
+        """Waits for its end; returns its exit code, or 128 plus the number of the signal that ended it."""
         code = self._process.wait()
         return code if code >= 0 else _BY_SIGNAL - code
 
     def signal(self, number: int) -> None:
-        """Signals the agent and what it has started; nothing happens where nobody of them is left."""
-        # the group has the number of its first process, and keeps it while one of them is there
+        """Signals the agent and its child processes; does nothing if none is left."""
+        # the group id is that of its first process, and stays while any of them lives
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)

@@ -1,4 +1,4 @@
-"""Finds a folder's daemon, and records steps of it: a thread of its own waits, so that the conversation need not."""
+"""Records steps in a folder's daemon, in a thread of its own, so that the conversation does not wait."""
 
 from __future__ import annotations
 
@@ -26,26 +26,16 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 HOLD_SECONDS = 2.0
-"""How long a message waits for its snapshot, at most."""
+"""The longest that a message waits for its snapshot."""
 CLOSE_SECONDS = 2.0
-"""How long the end of the conversation waits until what is under way is recorded."""
+"""The longest that the end of the conversation waits for pending records."""
 _FAILURES = (SnapdError, OSError)
 _LOST = "EPIPE"
 """The `errno` of a request whose connection was lost."""
 
 
 class Step:
-    """A step, before and after the daemon knows it.
-
-    Args:
-        session: the session that it belongs to.
-        params: what else the report of its beginning says.
-        parent: the step that it is a part of.
-
-    Attributes:
-        step_id: the daemon's name for it; None where it has not begun.
-        settled: set when its first snapshot is there, or will not come.
-    """
+    """A step; `step_id` is None until it has begun, `settled` is set once its first snapshot exists or has failed."""
 
     def __init__(self, session: str, params: dict[str, str], parent: Step | None = None) -> None:
         self.session = session
@@ -56,7 +46,7 @@ class Step:
 
     @property
     def above(self) -> str | None:
-        """The name of the next step around it that has begun."""
+        """The id of the nearest enclosing step that has begun."""
         step = self.parent
         while step is not None and step.step_id is None:
             step = step.parent
@@ -65,15 +55,7 @@ class Step:
 
 @attrs.frozen
 class _Order:
-    """Something to do with the daemon.
-
-    Attributes:
-        what: for the log.
-        work: does it.
-        failed: hears why it was not done; its last word.
-        opens: whether a daemon that was not there before is looked for once more.
-        again: whether it may be done twice, where the connection was lost in between.
-    """
+    """Work with the daemon; `opens` retries a missing daemon, `again` permits a repeat after a lost connection."""
 
     what: str
     work: Work
@@ -83,14 +65,7 @@ class _Order:
 
 
 class Recording:
-    """Has one folder's steps recorded, in the order in which they are told.
-
-    Every method returns at once but `hold` and `close`; what goes wrong is logged, and the conversation goes on.
-
-    Args:
-        folder: absolute.
-        connect: opens a folder; raises `SnapdError`.
-    """
+    """Records the steps of one folder in the order of the calls, and logs errors; only `hold` and `close` block."""
 
     def __init__(self, folder: str, connect: Callable[[str], Backend]) -> None:
         self.folder = folder
@@ -105,33 +80,27 @@ class Recording:
 
     @property
     def refusal(self) -> Exception | None:
-        """Why nothing can be recorded, as far as that is known."""
+        """Why nothing can be recorded, if the last attempt failed."""
         return self._refusal
 
     def start(self, session: str, agent: str, ready: Callable[[], None]) -> None:
-        """Starts or resumes a session.
-
-        Args:
-            session: its name.
-            agent: who works in it.
-            ready: called once it can be recorded, in the thread of this recording.
-        """
+        """Starts or resumes a session; calls `ready` in this recording's thread once it can be recorded."""
         self._agents[session] = agent
 
         def work(found: Backend) -> None:
             found.request("session/start", {"sessionId": session, "agent": agent})
             ready()
-            # the first look at a folder takes longest: the first prompt finds it done
+            # the first scan of a folder takes longest: do it before the first prompt
             found.request("snapshot/track", {})
 
         self._order("start the session", work, opens=True)
 
     def end_session(self, session: str) -> None:
-        """Ends a session, with what is open in it."""
+        """Ends a session and its open steps."""
         self._order("end the session", lambda found: found.request("session/end", {"sessionId": session}))
 
     def prompt(self, step: Step, text: str) -> None:
-        """Records a prompt, and begins the step of its turn, where that of the turn before it ends."""
+        """Records a prompt and begins the step of its turn, which ends the previous turn's step."""
         self._begin(step, "prompt", {"text": text, "turnStep": True}, opens=True)
 
     def end_turn(self, step: Step) -> None:
@@ -145,14 +114,7 @@ class Recording:
     def end(
         self, step: Step, files: Sequence[str] | None = None, title: str | None = None, directory: str | None = None
     ) -> None:
-        """Ends the step of a call.
-
-        Args:
-            step: the step.
-            files: those that it wrote, as the agent names them; None where it does not say.
-            title: what the agent calls it at last; None for as it did at first.
-            directory: what relative names are relative to.
-        """
+        """Ends the step of a call; `files`, if reported, are relative to `directory`."""
         told = {"files": files, "description": title, "directory": None if files is None else directory}
         self._end(step, "callEnd", {**told, "callId": step.params["callId"]})
 
@@ -177,11 +139,11 @@ class Recording:
         return found.request("agent/report", report)
 
     def ask(self, work: Work, failed: Callable[[Exception], None]) -> None:
-        """Does something for the person, once; `failed` hears why it could not be done."""
+        """Does `work` for the user, once; calls `failed` with the error if it fails."""
         self._order("answer a command", work, failed, opens=True, again=False)
 
     def hold(self, step: Step) -> None:
-        """Waits for the first snapshot of a step; not at all while the daemon still owes an earlier one."""
+        """Waits for the first snapshot of a step, unless an earlier one is still missing."""
         if self._late is not None and not self._late.settled.is_set():
             return
         if not step.settled.wait(HOLD_SECONDS):
@@ -189,7 +151,7 @@ class Recording:
             logger.warning("no snapshot within %s seconds in %s: the agent goes on", HOLD_SECONDS, self.folder)
 
     def close(self) -> None:
-        """Does what was ordered, if that is soon done, and lets go of the daemon."""
+        """Finishes pending work if that is quick, and disconnects."""
         self._orders.put(None)
         self._thread.join(CLOSE_SECONDS)
         if self._thread.is_alive():
@@ -216,7 +178,7 @@ class Recording:
                 logger.warning("cannot %s in %s: %s", order.what, self.folder, error)
                 order.failed(error)
             except Exception as error:
-                # a defect must not end this thread: somebody waits for it
+                # an error must not end this thread: callers wait for it
                 logger.exception("cannot %s in %s", order.what, self.folder)
                 order.failed(error)
         if self._found is not None:
@@ -234,11 +196,6 @@ class Recording:
             order.work(self._open())
 
     def _open(self) -> Backend:
-        """The daemon.
-
-        Raises:
-            SnapdError: it cannot be reached, or refuses the folder.
-        """
         if self._found is not None:
             return self._found
         try:
@@ -251,38 +208,30 @@ class Recording:
 
 
 class Daemon:
-    """The user's daemon, which is started where it does not run.
-
-    Args:
-        socket: its socket; None for the user's own.
-    """
+    """The daemon at `socket` (default: the user's), which is started if it does not run."""
 
     def __init__(self, socket: str | None = None) -> None:
         self._locations = Locations.from_environment(os.environ)
         self._socket = os.path.abspath(socket) if socket else self._locations.socket
 
     def folder_of(self, directory: str) -> str:
-        """The folder whose snapshots have the files of a directory; the directory itself if it is none."""
+        """The workspace that contains a directory; the directory itself if there is none."""
         if not os.path.isdir(directory):
             return directory
         return folder_around(directory, self._locations, data_dir(self._locations.config_file))
 
     def start(self) -> None:
-        """Starts the daemon where it does not run, while the agent starts: the first prompt need not wait for it."""
+        """Starts the daemon in the background while the agent starts, so that the first prompt need not wait."""
         from snapd.launch import ensure_daemon
 
         try:
             ensure_daemon(self._locations, self._socket).close()
         except IoError as error:
-            # each session tries again, and says what it misses
+            # the next session tries again and reports the error
             logger.warning("%s", error)
 
     def open(self, folder: str) -> Backend:
-        """Opens a folder.
-
-        Raises:
-            SnapdError: the daemon cannot be reached, or refuses the folder; or snapshots are off.
-        """
+        """Opens a folder. Raises `SnapdError` if that fails or snapshots are off."""
         from snapd.backend import open_remote
         from snapd.settings.sources import as_options, read_environment, split_environment
 
@@ -299,5 +248,5 @@ class Daemon:
             return found
         found.close()
         raise WorkspaceRefused(
-            f"snapshots are off in {folder}", hint="turn them on with the setting 'enabled'", path=folder
+            f"snapshots are off in {folder}", hint="turn them on with the setting 'snapshot'", path=folder
         )

@@ -1,4 +1,4 @@
-"""What one session of the agent does, as steps: a step for each prompt, a part of it for each call that can write."""
+"""Maps one session of the agent to steps: one for each prompt, and a part of it for each call that can write."""
 
 from __future__ import annotations
 
@@ -15,26 +15,17 @@ if TYPE_CHECKING:
     from .recording import Recording
 
 _READING = frozenset({"read", "search", "think", "fetch", "switch_mode"})
-"""The kinds of tools that write no file. What is of no kind, or of one that only a newer protocol knows, may write."""
+"""The kinds of tools that write no files. Tools without a kind or of an unknown kind may write."""
 _NAMING = frozenset({"edit"})
-"""The kinds that say which files they write. What a command touches is no list of what it wrote."""
+"""The kinds that report the files that they write; the files that a command touches are not such a report."""
 _OVER = frozenset({"completed", "failed", "cancelled"})
 _RUNNING = "execute"
-"""The kind that runs a command."""
 _LONGEST = 200
-"""Characters of a description."""
 
 
 @attrs.define(eq=False)
 class Turn:
-    """One prompt and what follows from it.
-
-    Attributes:
-        message_id: the name of the prompt.
-        text: what the person wrote.
-        step: the step of the whole turn.
-        accepted: whether the agent works on it, where that is not what its answer says.
-    """
+    """A prompt and the work on it; `accepted` means that the agent has begun, if its answer does not end the turn."""
 
     message_id: str
     text: str
@@ -44,15 +35,7 @@ class Turn:
 
 @attrs.define(eq=False)
 class Call:
-    """One call of a tool.
-
-    Attributes:
-        kind: of the tool.
-        files: what it says that it touches.
-        step: its step; None for a call that cannot write and has no parts.
-        parent: the call that it is a part of.
-        turn: the turn in which it began.
-    """
+    """One call of a tool; `step` is None if it cannot write and has no parts, `turn` is that in which it began."""
 
     kind: str | None = None
     title: str | None = None
@@ -66,24 +49,18 @@ class Call:
 
 
 class Turns:
-    """The turns and calls of one session. Not safe to use from several threads.
-
-    Args:
-        name: of the session.
-        directory: the one that the agent works in, absolute.
-        recording: of the folder around it.
-    """
+    """The turns and calls of one session. Not thread-safe."""
 
     def __init__(self, name: str, directory: str, recording: Recording) -> None:
         self.name = name
         self.directory = directory
         self.recording = recording
         self.replays = False
-        """Whether the agent tells what was long ago: nothing of it happens now."""
+        """Whether the agent replays history: nothing is recorded then."""
         self.knows_commands = False
-        """Whether the editor was told which commands there are."""
+        """Whether the editor has received the list of commands."""
         self.offers = False
-        """Whether ours were among them."""
+        """Whether that list contained ours."""
         self.current: Turn | None = None
         self._waiting: list[Turn] = []
         self._last: Turn | None = None
@@ -91,11 +68,11 @@ class Turns:
         self._prompts: dict[str, str] = {}
 
     def prompt_of(self, message_id: str) -> str | None:
-        """The beginning of a prompt, for people, as far as it was remembered."""
+        """The beginning of a prompt, shortened for display, if it was remembered."""
         return self._prompts.get(message_id)
 
     def remember(self, message_id: str, text: str) -> bool:
-        """Remembers a prompt for people; gives whether it says something."""
+        """Remembers a prompt for display; returns whether it has text."""
         shown = shortened(text)
         if shown is not None:
             self._prompts[message_id] = shown
@@ -104,12 +81,7 @@ class Turns:
     # -- turns
 
     def prompt(self, text: str, message_id: str | None) -> Turn:
-        """A person's prompt. Its step begins at once, or as soon as the turns before it are over.
-
-        Args:
-            text: what the person wrote.
-            message_id: the editor's name for it; else one is made up.
-        """
+        """Starts a turn when the previous ones end; without the editor's `message_id`, it generates one."""
         name = message_id or secrets.token_hex(8)
         turn = Turn(name, text, Step(self.name, {"messageId": name}))
         if self.current is None:
@@ -119,31 +91,31 @@ class Turns:
         return turn
 
     def accept(self, turn: Turn) -> None:
-        """The agent took a prompt in, maybe into the turn that is going on."""
+        """The agent accepted a prompt, possibly as part of the running turn."""
         turn.accepted = True
         if turn in self._waiting:
             while self.current is not turn:
                 self._close()
 
     def finish(self, turn: Turn) -> None:
-        """The agent is done with a prompt, or refused it."""
+        """The agent finished or refused a prompt."""
         if turn is self.current:
             self._close()
         elif turn in self._waiting:
             self._waiting.remove(turn)
 
     def works(self) -> None:
-        """The agent says that it is at work."""
+        """The agent reports that it is working."""
         if self.current is not None:
             self.current.accepted = True
 
     def on_idle(self) -> None:
-        """The agent says that it is idle: a turn that it had taken up is over."""
+        """The agent reports that it is idle, which ends an accepted turn."""
         if self.current is not None and self.current.accepted:
             self._close()
 
     def end(self) -> None:
-        """The session is over."""
+        """Ends the session."""
         self._waiting.clear()
         if self.current is not None:
             self._close()
@@ -151,7 +123,7 @@ class Turns:
         self.recording.end_session(self.name)
 
     def _begin(self, turn: Turn) -> None:
-        """Begins a turn, with which the one before it ends."""
+        """Begins a turn, which ends the one before it."""
         self.current = turn
         says_something = self.remember(turn.message_id, turn.text)
         self.recording.prompt(turn.step, turn.text if says_something else "")
@@ -159,7 +131,7 @@ class Turns:
     def _close(self) -> None:
         turn, self.current = self.current, None
         assert turn is not None
-        # a subagent may outlive the turn that started it, but not the one after
+        # a subagent may outlive its turn, but not the next one
         self._end_calls([name for name, call in self._calls.items() if call.parent is None or call.turn is not turn])
         self._calls = {name: call for name, call in self._calls.items() if not call.over}
         self._last = turn
@@ -171,15 +143,7 @@ class Turns:
     # -- calls
 
     def update_call(self, news: ToolNews, *, creates: bool) -> Step | None:
-        """Takes in what the agent says of a call, which begins and ends its step.
-
-        Args:
-            news: what it says.
-            creates: whether that may be the first word about the call.
-
-        Returns:
-            The step of the call; None if it has none.
-        """
+        """Begins or ends a call's step and returns it, if any; `creates` means that this may be its first report."""
         call = self._calls.get(news.call_id)
         if call is None:
             if not (creates or news.kind):
@@ -200,7 +164,7 @@ class Turns:
         return call.step
 
     def _group(self, call: Call) -> Step | None:
-        """The step of the subagent that makes a call, which begins with its first call; None for the agent itself."""
+        """The step of the subagent that makes a call, begun with its first call; None for the main agent."""
         above = self._calls.get(call.parent) if call.parent is not None else None
         if above is None or above is call:
             return None
@@ -222,7 +186,7 @@ class Turns:
         call.step = Step(self.name, params, group or (None if turn is None else turn.step))
         self.recording.begin(call.step)
         if call.over:
-            # a subagent whose call was over at once, and which goes on by itself: its calls are parts all the same
+            # a background subagent, whose own call has ended: its calls still are its parts
             self.recording.end(call.step, [])
 
     def _end_calls(self, names: list[str]) -> None:

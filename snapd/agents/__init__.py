@@ -1,1 +1,1 @@
-"""Wires agents to snapd: writes hooks into their settings, takes them out again, and finds out what really works."""
+"""Connects agents to snapd: installs hooks into their settings, uninstalls them, and checks whether they work."""

@@ -1,4 +1,4 @@
-"""Adds members and items to JSON by inserting text, and takes them out: nothing that stands there is written anew."""
+"""Inserts members and items into JSON text, and removes them; all other text stays as it is."""
 
 from __future__ import annotations
 
@@ -14,21 +14,14 @@ if TYPE_CHECKING:
 
 _INDENT = re.compile(r"[ \t]*")
 _COMMENT_BEHIND = re.compile(r"[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/)")
-"""A comment on the line of what it is about."""
+"""A comment after a value on the same line."""
 _USUAL = "  "
 _SPACE = " \t\r\n"
 
 
 @dataclass(frozen=True)
 class Insertion:
-    """A piece of text that goes into another one.
-
-    Attributes:
-        at: where, in characters of the text as it was.
-        text: the piece.
-        comma: where a comma goes that the piece needs in front of it, in characters of the text as it was; at `at` or
-            before it. None if it needs none.
-    """
+    """A piece to insert at an offset of the original text, with a comma at `comma`, at `at` or earlier, unless None."""
 
     at: int
     text: str
@@ -36,18 +29,10 @@ class Insertion:
 
 
 def insertions(text: str, entries: dict[str, list[Any]], beside: dict[str, Any]) -> list[Insertion]:
-    """Finds what to insert into settings so that they have hooks.
+    """The insertions, in order, that add hooks to settings.
 
-    Args:
-        text: the settings as they are: an object with comments, or nothing.
-        entries: for each event, what the list in `hooks` is to have behind what it has.
-        beside: members that the settings need beside `hooks`, unless they have them.
-
-    Returns:
-        The insertions, by place; those of one place in order.
-
-    Raises:
-        BrokenText: the text is not JSON, or something else stands where hooks belong.
+    `entries` are appended to the list of each event in `hooks`; members of `beside` are added unless present. Raises
+    `BrokenText` if the settings are not JSON or `hooks` has the wrong form.
     """
     root = parse(text)
     if root is None:
@@ -77,15 +62,7 @@ def insertions(text: str, entries: dict[str, list[Any]], beside: dict[str, Any])
 
 
 def inserted(text: str, pieces: list[Insertion]) -> tuple[str, list[Insertion]]:
-    """Inserts.
-
-    Args:
-        text: as it was.
-        pieces: by place.
-
-    Returns:
-        The text, and the insertions with their places in it.
-    """
+    """Inserts pieces ordered by place; returns the text, and the insertions with their places in it."""
     cuts: list[tuple[int, str, int, bool]] = []
     for number, piece in enumerate(pieces):
         if piece.comma is not None:
@@ -107,8 +84,6 @@ def inserted(text: str, pieces: list[Insertion]) -> tuple[str, list[Insertion]]:
 
 
 class _Layout:
-    """How a text is laid out, so that what goes into it looks like the rest."""
-
     def __init__(self, text: str, root: Object) -> None:
         self._text = text
         self._newline = "\r\n" if "\r\n" in text else "\n"
@@ -116,11 +91,11 @@ class _Layout:
         self._unit = first or _USUAL
 
     def members(self, into: Object, pairs: list[tuple[str, Any]]) -> list[Insertion]:
-        """The insertion of members behind those of an object, if there are any."""
+        """Appends members to an object."""
         return self._insert(into, into.members, [f"{json.dumps(name)}: {self._json(value)}" for name, value in pairs])
 
     def items(self, into: Array, values: list[Any]) -> list[Insertion]:
-        """The insertion of items behind those of an array, if there are any."""
+        """Appends items to an array."""
         return self._insert(into, into.items, [self._json(value) for value in values])
 
     def _json(self, value: Any) -> str:
@@ -139,7 +114,7 @@ class _Layout:
             if behind == closing:
                 comma = at
             else:
-                # a comma that nothing follows
+                # a trailing comma
                 at = behind + 1
             comment = _COMMENT_BEHIND.match(self._text, at)
             at = comment.end() if comment is not None else at
@@ -152,40 +127,26 @@ class _Layout:
         return [Insertion(at, body, comma)]
 
     def _indent(self, at: int) -> str:
-        """The space at the beginning of the line of a place."""
         start = self._text.rfind("\n", 0, at) + 1
         found = _INDENT.match(self._text, start)
         return found.group() if found is not None else ""
 
     def _own_line(self, at: int) -> str | None:
-        """The space in front of a place, if nothing else stands in front of it on its line; None on the first one."""
+        """The space before an offset if nothing else precedes it on its line; None on the first line."""
         start = self._text.rfind("\n", 0, at) + 1
         before = self._text[start:at]
         return before if start and not before.strip(" \t") else None
 
 
 def without_insertions(text: str, pieces: Sequence[Insertion]) -> str:
-    """The text from before the insertions.
-
-    Args:
-        text: exactly what `inserted` made.
-        pieces: the insertions, as that told them.
-    """
+    """The original text, from exactly the text and insertions that `inserted` returned."""
     cuts = [(piece.at, piece.at + len(piece.text)) for piece in pieces]
     cuts += [(piece.comma, piece.comma + 1) for piece in pieces if piece.comma is not None]
     return _cut(text, cuts)
 
 
 def without_pieces(text: str, pieces: Sequence[Insertion]) -> str | None:
-    """The text without what was inserted, where somebody changed other parts of it since.
-
-    Args:
-        text: as it is now; JSON.
-        pieces: what was inserted, by place.
-
-    Returns:
-        The text; None if a piece does not stand there as it was inserted, in its order.
-    """
+    """Removes insertions from text that was edited since; None if one is not found unchanged and in order."""
     root = parse(text)
     cuts: list[tuple[int, int]] = []
     end = 0
@@ -212,12 +173,7 @@ def without_pieces(text: str, pieces: Sequence[Insertion]) -> str | None:
 
 
 def without_entries(text: str, is_own_hook: Callable[[object], bool]) -> str:
-    """The text without entries in its `hooks`, and without the lists that hold nothing then.
-
-    Args:
-        text: JSON.
-        is_own_hook: whether to remove an entry of an event, or of the inner `hooks` of such an entry.
-    """
+    """Removes hooks, at both levels of `hooks`, and lists that are empty then."""
     root = parse(text)
     hooks = root.get("hooks") if isinstance(root, Object) else None
     if not isinstance(root, Object) or not isinstance(hooks, Object):
@@ -246,7 +202,7 @@ def without_entries(text: str, is_own_hook: Callable[[object], bool]) -> str:
 
 
 def _around(value: Value, start: int, end: int) -> Value | None:
-    """The innermost object or array that a stretch of text lies in."""
+    """The innermost object or array around a range of the text."""
     if not isinstance(value, (Object, Array)) or not (value.start < start and end < value.end):
         return None
     below = [child.value for child in value.members] if isinstance(value, Object) else value.items
@@ -260,7 +216,7 @@ def _children(value: Value) -> Sequence[Value]:
 
 
 def _cuts(text: str, around: Value, gone: Sequence[Value]) -> list[tuple[int, int]]:
-    """What to cut so that some children of an object or array are gone, each with one comma."""
+    """The ranges to cut to remove some children of an object or array, each with one comma."""
     cuts = []
     children = _children(around)
     leaving = {child.start for child in gone}

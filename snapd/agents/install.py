@@ -1,4 +1,4 @@
-"""Installs hooks and takes them out again, file by file."""
+"""Installs and uninstalls hooks, file by file."""
 
 from __future__ import annotations
 
@@ -21,21 +21,13 @@ if TYPE_CHECKING:
     from .table import Agent
 
 _TRIES = 3
-"""How often a file is tried that somebody changes at the same time."""
+"""Attempts per file if another process changes it at the same time."""
 Did = Literal["created", "changed", "removed", "nothing", "failed"]
 
 
 @dataclass(frozen=True)
 class FileResult:
-    """What was done with one file, or, for a dry run, what would be.
-
-    Attributes:
-        agent: whose file it is.
-        file: its path.
-        did: `created` and `removed` are about the file, `changed` about hooks in it; `failed` left it as it was.
-        diff: unified; empty where nothing was changed.
-        error: why it failed.
-    """
+    """What was, or would be, done with one file; `changed` means inside it, `failed` that it stays as it was."""
 
     agent: Agent
     file: str
@@ -47,16 +39,7 @@ class FileResult:
 def install(
     agents: list[Agent], path: str, records: Records, environment: Mapping[str, str], root: str | None, *, dry_run: bool
 ) -> Iterator[FileResult]:
-    """Installs the hooks of agents; one that cannot be installed holds up none of the others.
-
-    Args:
-        agents: which.
-        path: of the snapd program.
-        records: of this user.
-        environment: of the user.
-        root: of the project, for its files; None for the user's.
-        dry_run: whether to write nothing.
-    """
+    """Installs hooks in the files of the project at `root`, or of the user; a failure affects only its own file."""
 
     def make(agent: Agent, before: bytes | None, record: Record | None) -> Change:
         return to_install(agent, path, before, record)
@@ -67,8 +50,8 @@ def install(
 def uninstall(
     agents: list[Agent], records: Records, environment: Mapping[str, str], root: str | None, *, dry_run: bool
 ) -> Iterator[FileResult]:
-    """Takes the hooks of agents out again; the arguments are those of `install`."""
-    # what was made last goes first, so that directories are empty when their turn comes
+    """Removes the hooks of agents; takes the arguments of `install`."""
+    # the latest first, so that directories are empty by then
     return _each(agents[::-1], to_uninstall, records, environment, root, dry_run=dry_run)
 
 
@@ -130,7 +113,7 @@ def _write(agent: Agent, file: str, change: Change, record: Record | None, recor
 
 
 def _check_inside(file: str, root: str | None) -> None:
-    """Raises `PathOutsideWorkspace` if a link leads out of the project: who made that has no say in other files."""
+    """Raises `PathOutsideWorkspace` if a symlink leads out of the project: its author may not change other files."""
     real = os.path.realpath(file)
     if root is not None and os.path.commonpath([real, os.path.realpath(root)]) != os.path.realpath(root):
         raise PathOutsideWorkspace(f"{file} leads out of the project, to {real}", hint="remove the link and try again")
@@ -159,13 +142,7 @@ def _lines(data: bytes | None) -> list[str]:
 
 @dataclass(frozen=True)
 class Change:
-    """What becomes of a file.
-
-    Attributes:
-        before: its bytes; None if there is none.
-        after: what they are to be; None if it is to be gone.
-        record: what to remember of it; None if nothing.
-    """
+    """A change of a file's bytes; None means no file. `record` is to be stored, if any."""
 
     before: bytes | None
     after: bytes | None
@@ -173,23 +150,11 @@ class Change:
 
 
 def to_install(agent: Agent, path: str, before: bytes | None, record: Record | None) -> Change:
-    """What an install makes of a file.
-
-    Args:
-        agent: whose file it is.
-        path: of the snapd program.
-        before: the file's bytes.
-        record: of an install before this one.
-
-    Raises:
-        InvalidParams: the file is broken, or somebody else's where snapd needs one of its own.
-    """
+    """The change of an install. Raises `InvalidParams` if the file is broken or belongs to another program."""
     if agent.style in ("executables", "plugin"):
         after = styles.whole(agent, path).encode()
         if before is not None and before != after and not styles.is_own_file(styles.text_of(before)):
-            raise InvalidParams(
-                "there is a file of somebody else's", hint="move it, or call 'snapd hook' in it", field="NAME"
-            )
+            raise InvalidParams("this file is not from snapd", hint="move it, or call 'snapd hook' in it", field="NAME")
         if before not in (None, after):
             _refuse_edited(before, record)
         if before == after:
@@ -199,7 +164,7 @@ def to_install(agent: Agent, path: str, before: bytes | None, record: Record | N
     text = "" if before is None else styles.text_of(before)
     if before is not None and styles.are_complete(text, agent, path):
         return Change(before, before, record)
-    # an older install goes first, so that what is remembered is the file without snapd
+    # undo an older install first, so that the record has the file without snapd
     cleaned = to_uninstall(agent, before, record)
     text = "" if cleaned.after is None else styles.text_of(cleaned.after)
     pieces = insertions(text, styles.entries(agent, path), dict(agent.members or {}))
@@ -212,16 +177,7 @@ def to_install(agent: Agent, path: str, before: bytes | None, record: Record | N
 
 
 def to_uninstall(agent: Agent, before: bytes | None, record: Record | None) -> Change:
-    """What an uninstall makes of a file.
-
-    Args:
-        agent: whose file it is.
-        before: the file's bytes.
-        record: of the install; None if nothing is known of it.
-
-    Raises:
-        InvalidParams: the file is broken.
-    """
+    """The change of an uninstall. Raises `InvalidParams` if the file is broken."""
     if before is None:
         return Change(None, None, None)
     if agent.style in ("executables", "plugin"):
@@ -245,17 +201,19 @@ def to_uninstall(agent: Agent, before: bytes | None, record: Record | None) -> C
 
 
 def with_directories(change: Change, made: list[str]) -> Record | None:
-    """The record of a change, with the directories that were made for it."""
+    """The record of a change, with the directories created for it."""
     if change.record is None:
         return None
     return dataclasses.replace(change.record, made=[*change.record.made, *made])
 
 
 def _refuse_edited(data: bytes | None, record: Record | None) -> None:
-    """Raises `InvalidParams` if somebody edited a file that is snapd's alone: their work would go with it."""
+    """Raises `InvalidParams` if a file of snapd's was edited: the edits would be lost."""
     if data is not None and record is not None and record.digest != digest(data):
         raise InvalidParams(
-            "somebody edited this file of snapd's", hint="keep the edits elsewhere and remove the file", field="NAME"
+            "this file was edited after snapd wrote it",
+            hint="save the edits elsewhere, then remove the file",
+            field="NAME",
         )
 
 
@@ -266,7 +224,7 @@ def _made_by_snapd(agent: Agent, record: Record | None) -> bool:
 
 
 def _is_bare(agent: Agent, text: str) -> bool:
-    """Whether nothing is left in a file but what an install puts beside the hooks."""
+    """Whether a file contains only what an install adds beside the hooks."""
     root = parse(text)
     if root is None:
         return not text.strip("\ufeff \t\r\n")

@@ -1,7 +1,7 @@
-"""Reads JSON with comments and trailing commas, and says where in the text each value stands.
+"""Parses JSON with comments and trailing commas, with the position of each value in the text.
 
-Settings files belong to people, so they are edited as text. No package does that exactly: those that keep comments
-take more than the agents do, or refuse texts that are valid JSON. What a scalar means is left to `json`.
+Settings files belong to users, so they are edited as text. No package does exactly that: those that keep comments
+accept more than the agents do, or refuse valid JSON. Scalars are decoded by `json`.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from snapd.model.errors import InvalidParams
 
 BYTE_ORDER_MARK = "\ufeff"
 _DEEPEST = 200
-"""How many values may be nested in each other."""
+"""The deepest nesting of values."""
 _SPACE = re.compile(r"[ \t\r\n]+")
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _WORD = re.compile(r"[-+.0-9A-Za-z_]+")
 
 
 class BrokenText(InvalidParams):
-    """A text is not JSON, or not what it has to hold; `data["line"]` says where, from 1."""
+    """A text is not JSON or has the wrong form; `data["line"]` is the line, from 1."""
 
 
 @dataclass(frozen=True)
 class Value:
-    """A value and where its text stands: from `start` up to, not including, `end`, in characters."""
+    """A value and its place in the text: from `start` up to, not including, `end`, in characters."""
 
     start: int
     end: int
@@ -62,22 +62,12 @@ class Object(Value):
     members: list[Member] = field(default_factory=list)
 
     def get(self, name: str) -> Value | None:
-        """The value of a name; where the name is there twice, the last one, as every reader of JSON has it."""
+        """The value of a name; the last one if the name occurs twice, as in every JSON parser."""
         return next((member.value for member in reversed(self.members) if member.name == name), None)
 
 
 def parse(text: str) -> Value | None:
-    """Reads a text.
-
-    Args:
-        text: JSON, perhaps with comments and trailing commas, perhaps after a byte order mark.
-
-    Returns:
-        The value; None if the text holds nothing but space and comments.
-
-    Raises:
-        BrokenText: it is not JSON.
-    """
+    """Parses JSON with comments, trailing commas or a byte order mark; None if it has no value. Raises `BrokenText`."""
     reader = _Reader(text)
     at = reader.skip(len(BYTE_ORDER_MARK) if text.startswith(BYTE_ORDER_MARK) else 0)
     if at == len(text):
@@ -90,7 +80,7 @@ def parse(text: str) -> Value | None:
 
 
 def plain(value: Value | None) -> Any:
-    """What a value means, as `json` gives it; None for no value."""
+    """Converts a value to Python values as `json` does; None for no value."""
     if isinstance(value, Object):
         return {member.name: plain(member.value) for member in value.members}
     if isinstance(value, Array):
@@ -99,7 +89,7 @@ def plain(value: Value | None) -> Any:
 
 
 def broken(text: str, at: int, message: str) -> BrokenText:
-    """The error about one place in a text."""
+    """The error for a position in a text."""
     line = text.count("\n", 0, at) + 1
     column = at - text.rfind("\n", 0, at)
     return BrokenText(
@@ -110,11 +100,7 @@ def broken(text: str, at: int, message: str) -> BrokenText:
 
 
 def after_space(text: str, at: int) -> int:
-    """Where what comes next begins: behind space and comments.
-
-    Raises:
-        BrokenText: a comment does not end.
-    """
+    """The offset after space and comments. Raises `BrokenText` if a comment does not end."""
     return _Reader(text).skip(at)
 
 
@@ -192,7 +178,7 @@ class _Reader:
         return Object(start, at + 1, members)
 
     def _next(self, at: int, closing: str) -> int:
-        """Where the next value begins, or where the closing bracket stands."""
+        """The offset of the next value or of the closing bracket."""
         at = self.skip(at)
         if self._text.startswith(closing, at):
             return at

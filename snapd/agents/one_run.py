@@ -1,7 +1,7 @@
-"""Gives an agent its hooks for one run alone, where it has a way to be given them; nothing is installed.
+"""Gives an agent hooks for a single run, without an install, if it supports that.
 
-The ways are those that work in the real programs. Gemini CLI 0.61.0 has none for people who are not root: it takes
-settings beside the person's own only from files that belong to root.
+Every way was tested with the real program. Gemini CLI 0.61.0 has none for unprivileged users: it reads settings beside
+the user's own only from files of root.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from .table import Agent
 
 _WITHOUT_HOOKS = {"claude": {"--safe-mode", "--bare"}, "codex": {"features.hooks=false", "features.codex_hooks=false"}}
-"""Words of the command that switch hooks off."""
+"""Arguments that switch hooks off."""
 _CODEX_KEY = "/<session-flags>/config.toml"
-"""The file that Codex names for what its command line sets."""
+"""Codex's name for settings from the command line."""
 _QWEN_VARIABLE = "QWEN_CODE_SYSTEM_DEFAULTS_PATH"
 _QWEN_DEFAULTS = ("/etc/qwen-code/system-defaults.json", "/Library/Application Support/QwenCode/system-defaults.json")
 _PI_PACKAGE = "/pi-coding-agent/"
@@ -39,12 +39,8 @@ _OPENCODE_VARIABLE = "OPENCODE_CONFIG_CONTENT"
 class OneRun:
     """A command whose agent reports what it does.
 
-    Attributes:
-        agent: the agent.
-        words: the command, with what gives it hooks.
-        variables: of the environment, that give it hooks.
-        installed: whether it has hooks anyway, and needs nothing.
-        scratch: a directory with what the command reads, until `close`.
+    `words` and `variables` add the hooks, unless they are `installed`; `scratch` is a directory with files until
+    `close`.
     """
 
     agent: Agent
@@ -54,32 +50,19 @@ class OneRun:
     scratch: str | None = None
 
     def close(self) -> None:
-        """Removes what the command read."""
+        """Removes the directory of the command's files."""
         if self.scratch is not None:
             shutil.rmtree(self.scratch, ignore_errors=True)
 
 
 def agent_of(words: list[str]) -> Agent | None:
-    """The agent that a command starts, if snapd knows it."""
+    """The agent that a command starts, if it is a known one."""
     name = os.path.basename(words[0])
     return next((agent for agent in AGENTS.values() if name in agent.programs), None)
 
 
 def with_hooks(words: list[str], path: str, environment: Mapping[str, str], root: str) -> OneRun | None:
-    """Gives the agent of a command hooks for this run.
-
-    Args:
-        words: the command.
-        path: of the snapd program.
-        environment: that it runs in.
-        root: of the project.
-
-    Returns:
-        None if the command is no agent that snapd knows, or one that cannot be given hooks here.
-
-    Raises:
-        OSError: a file for the run cannot be written.
-    """
+    """Gives the agent of a command hooks for this run; None if that is unknown or not supported. Raises `OSError`."""
     agent = agent_of(words)
     if agent is None or _WITHOUT_HOOKS.get(agent.name, set()).intersection(words):
         return None
@@ -87,14 +70,14 @@ def with_hooks(words: list[str], path: str, environment: Mapping[str, str], root
     if looking.at(agent).working:
         return OneRun(agent, words, installed=True)
     way = _WAYS.get(agent.name)
-    # hooks that fail would leave nobody who records
+    # a failing hook would record nothing
     if way is None or looking.failure(agent) is not None:
         return None
     return way(HookFile(agent, agent.files(environment)[0], environment, root), words, path)
 
 
 def _claude(wired: HookFile, words: list[str], path: str) -> OneRun | None:
-    # of two --settings, the last one counts
+    # of several --settings, the last one counts
     if any(word.split("=")[0] == "--settings" for word in words) or any(True for _ in find_switches_off(wired)):
         return None
     settings = json.dumps({"hooks": styles.entries(wired.agent, path)}, ensure_ascii=False)
@@ -102,7 +85,7 @@ def _claude(wired: HookFile, words: list[str], path: str) -> OneRun | None:
 
 
 def _codex(wired: HookFile, words: list[str], path: str) -> OneRun | None:
-    """By settings on the command line, which name snapd's own hooks as trusted and no others."""
+    """Uses settings on the command line, which mark only snapd's own hooks as trusted."""
     try:
         if codex_has_hooks_off(wired.folder):
             return None
@@ -134,7 +117,7 @@ def _opencode(wired: HookFile, words: list[str], path: str) -> OneRun | None:
 
 def _pi(wired: HookFile, words: list[str], path: str) -> OneRun | None:
     program = shutil.which(words[0], path=wired.environment.get("PATH"))
-    # another program of so short a name would not know the option
+    # another program of this short name may not support the option
     if program is None or _PI_PACKAGE not in os.path.realpath(program):
         return None
     scratch, extension = _scratch("snapd.ts", styles.whole(wired.agent, path))
@@ -160,7 +143,7 @@ _WAYS: dict[str, Callable[[HookFile, list[str], str], OneRun | None]] = {
 
 
 def _scratch(name: str, text: str) -> tuple[str, str]:
-    """Writes a file into a new directory of its own; gives both paths."""
+    """Writes a file into a new directory; returns the paths of both."""
     directory = tempfile.mkdtemp(prefix="snapd-run-")
     path = os.path.join(directory, name)
     with open(path, "w", encoding="utf-8") as file:
@@ -169,10 +152,9 @@ def _scratch(name: str, text: str) -> tuple[str, str]:
 
 
 def _toml(value: Any) -> str:
-    """A value as TOML writes it on one line."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{json.dumps(name)} = {_toml(each)}" for name, each in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_toml, value)) + "]"
-    # a string of JSON is one of TOML, where DEL is written as an escape
+    # a JSON string is a TOML string once DEL is escaped
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,4 +1,4 @@
-"""Reads and replaces files that belong to people and their agents: whole or not at all; links and modes stay."""
+"""Reads and atomically replaces files of users and agents; symlinks and modes stay."""
 
 from __future__ import annotations
 
@@ -21,16 +21,12 @@ if TYPE_CHECKING:
     from snapd.locations import Locations
 
 _LARGEST = 16 << 20
-"""Bytes; nobody's settings are that long."""
+"""Larger settings files, in bytes, are refused."""
 _NEW_MODE = 0o666
 
 
 def read(path: str) -> bytes | None:
-    """The contents of a file; None if there is none.
-
-    Raises:
-        IoError: it cannot be read, or is no ordinary file.
-    """
+    """The contents of a file; None if there is none. Raises `IoError` if it is unreadable or not a regular file."""
     with os_errors(path):
         try:
             return read_bounded(path, _LARGEST)
@@ -45,20 +41,9 @@ def read(path: str) -> bytes | None:
 
 
 def replace(path: str, before: bytes | None, after: bytes | None, *, executable: bool = False) -> list[str]:
-    """Replaces the contents of a file; the file that a link leads to is replaced, and the link stays.
+    """Atomically replaces a file that held `before`, or a symlink's target; None means no file.
 
-    Args:
-        path: of the file.
-        before: what it held when it was read; None if there was none.
-        after: what it is to hold; None if it is to be gone.
-        executable: whether a new file may be executed.
-
-    Returns:
-        The directories that were made for it, the outermost first.
-
-    Raises:
-        IoError: nothing was changed; also where it changed since it was read.
-        StorageFull: nothing was changed.
+    Returns the directories created, outermost first. Raises `IoError` (also if the file has changed) or `StorageFull`.
     """
     real = os.path.realpath(path)
     with os_errors(path):
@@ -82,7 +67,7 @@ def replace(path: str, before: bytes | None, after: bytes | None, *, executable:
 
 
 def remove_directories(paths: list[str]) -> None:
-    """Removes directories that are empty, the last one first; the others stay."""
+    """Removes those of the directories that are empty, the last first."""
     for path in reversed(paths):
         try:
             os.rmdir(path)
@@ -123,14 +108,7 @@ def _write(path: str, data: bytes, mode: int) -> None:
 
 @dataclass(frozen=True)
 class Record:
-    """What was done to one file.
-
-    Attributes:
-        existed: whether it was there before.
-        digest: of the file as the install left it.
-        pieces: what was inserted, with the places in that file.
-        made: directories that were made for it, the outermost first.
-    """
+    """What an install did: the file's digest after it, the pieces inserted, the directories made, outermost first."""
 
     existed: bool
     digest: str
@@ -139,17 +117,13 @@ class Record:
 
 
 class Records:
-    """The records of one user.
-
-    Args:
-        locations: of the user.
-    """
+    """The records of one user's installs."""
 
     def __init__(self, locations: Locations) -> None:
         self._directory = os.path.join(locations.data, "snapd", "agents")
 
     def get(self, path: str) -> Record | None:
-        """The record of a file; None if there is none that can be read: the file itself says what is snapd's, too."""
+        """The record of a file; None if there is no readable one: snapd's hooks are also recognizable in the file."""
         data = read(self._path(path))
         if data is None:
             return None
@@ -162,16 +136,12 @@ class Records:
         return record
 
     def put(self, path: str, record: Record) -> None:
-        """Keeps the record of a file.
-
-        Raises:
-            IoError, StorageFull: it was not written.
-        """
+        """Stores the record of a file. Raises `IoError` or `StorageFull`."""
         make_directories(self._directory)
         write_file(self._path(path), json.dumps(asdict(record), indent=1).encode())
 
     def drop(self, path: str) -> None:
-        """Forgets a file."""
+        """Deletes the record of a file."""
         remove_if_there(self._path(path))
 
     def _path(self, path: str) -> str:
@@ -180,5 +150,5 @@ class Records:
 
 
 def digest(data: bytes) -> str:
-    """What tells whether a file is as it was."""
+    """The digest that detects changes of a file."""
     return hashlib.sha256(data).hexdigest()

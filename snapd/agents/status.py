@@ -1,4 +1,4 @@
-"""Finds out which agents are on this machine, which have snapd's hooks, and whether these work."""
+"""Reports which agents are on this machine, which have snapd's hooks, and whether these work."""
 
 from __future__ import annotations
 
@@ -24,20 +24,15 @@ if TYPE_CHECKING:
 
 _SECONDS = 10.0
 _HARMLESS = {"hook_event_name": "SnapdStatus", "session_id": "snapd-agent-status"}
-"""An event that no agent has, so that nothing comes of it."""
+"""An event that no agent has, so that it has no effect."""
 
 
 @dataclass(frozen=True)
 class State:
-    """What was found out about one agent.
+    """The state of one agent's hooks.
 
-    Attributes:
-        agent: the agent.
-        found: whether it is on this machine.
-        scopes: where it has snapd's hooks: `user`, `project`, `plugin`.
-        settings: the file with the hooks; where there is none, the one that an install would write.
-        problem: why the hooks do not work; None if nothing is known to be wrong.
-        hint: what to do about that.
+    `found` is whether it is on this machine; `scopes` are `user`, `project` and `plugin`; `settings` is the file with
+    the hooks, or that of an install; `problem` is None if none is known.
     """
 
     agent: Agent
@@ -49,18 +44,12 @@ class State:
 
     @property
     def working(self) -> bool:
-        """Whether it has hooks and nothing is known to be wrong with them."""
+        """Whether it has hooks without a known problem."""
         return bool(self.scopes) and self.problem is None
 
 
 class HookInspector:
-    """Looks at agents.
-
-    Args:
-        path: of the snapd program.
-        environment: of the user.
-        root: of the project.
-    """
+    """Inspects agents; `path` is that of the snapd program, `root` the project."""
 
     def __init__(self, path: str, environment: Mapping[str, str], root: str) -> None:
         self._path = path
@@ -69,7 +58,7 @@ class HookInspector:
         self._tried: dict[str, str | None] = {}
 
     def at(self, agent: Agent) -> State:
-        """Finds out about one agent."""
+        """Inspects one agent."""
         files = {"user": agent.files(self._environment), "project": agent.files(self._environment, self._root)}
         scopes: list[str] = []
         places: list[str] = []
@@ -102,7 +91,7 @@ class HookInspector:
         )
 
     def failure(self, agent: Agent) -> str | None:
-        """What the hook of an agent does wrong at an event that it is to pass over; None if nothing."""
+        """What an agent's hook does wrong with an event that it should ignore; None if nothing."""
         return self._failure(hook_command(self._path, agent.called))
 
     def _has_hooks(self, agent: Agent, file: str) -> bool:
@@ -115,7 +104,7 @@ class HookInspector:
         return bool(styles.programs(text))
 
     def _problems(self, agent: Agent, files: list[str]) -> Iterator[Wrong]:
-        """What is wrong with the hooks in the files of one scope; some of these may have none."""
+        """The problems of the hooks in the files of one scope, some of which may have none."""
         anew = f"run 'snapd agent install {agent.name}'"
         for file in files:
             try:
@@ -171,7 +160,7 @@ class HookInspector:
 def _failure(command: str, root: str) -> str | None:
     event = json.dumps({**_HARMLESS, "cwd": root})
     try:
-        # as agents do: by a shell
+        # by a shell, as agents do
         done = subprocess.run(
             ["/bin/sh", "-c", command], input=event, capture_output=True, text=True, timeout=_SECONDS, check=False
         )

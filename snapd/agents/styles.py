@@ -1,4 +1,4 @@
-"""How each agent writes a hook, and which hooks in a file are snapd's."""
+"""The format of each agent's hooks, and how to recognize those of snapd."""
 
 from __future__ import annotations
 
@@ -17,23 +17,17 @@ if TYPE_CHECKING:
     from .table import Agent
 
 SECONDS = 10
-"""The time limit of a hook, where an agent counts one; `snapd hook` gives up long before."""
+"""The time limit of a hook, for agents that have one; `snapd hook` gives up long before."""
 _SCRIPT_MARK = "# snapd: 'snapd agent install' wrote this, 'snapd agent uninstall' removes it"
 _PLUGIN_MARK = "// snapd: "
-"""How the line of a plugin begins that says whose it is."""
+"""The beginning of the line that marks a plugin as snapd's."""
 _PLUGIN_PROGRAM = 'const PROGRAM = "snapd"'
 """The line of a plugin that an install fills in."""
 _COMMANDS = ("command", "bash")
-"""The members of a hook that hold its command line."""
 
 
 def entries(agent: Agent, path: str) -> dict[str, list[Any]]:
-    """What the `hooks` of an agent's settings are to have, by event.
-
-    Args:
-        agent: whose settings are JSON.
-        path: of the snapd program.
-    """
+    """The entries by event for the `hooks` of an agent's JSON settings; `path` is that of the snapd program."""
     command = hook_command(path, agent.called)
     return {event: [_entry(agent, event, tools, command)] for event, tools in agent.events.items()}
 
@@ -50,12 +44,12 @@ def _entry(agent: Agent, event: str, tools: str | None, command: str) -> dict[st
 
 
 def is_own_hook(value: object) -> bool:
-    """Whether a value in a `hooks` is a hook of snapd's."""
+    """Whether a value in `hooks` is a hook of snapd."""
     return isinstance(value, Value) and any(program_of(command) is not None for command in _command_lines(value))
 
 
 def programs(text: str) -> set[str]:
-    """The snapd programs that the hooks of some settings run."""
+    """The snapd programs that the hooks in some settings run."""
     found = set()
     for _, hooks in _events(text):
         for hook in hooks.items:
@@ -97,11 +91,7 @@ def _command_lines(hook: Value) -> list[Any]:
 
 
 def text_of(data: bytes) -> str:
-    """The text of a file.
-
-    Raises:
-        InvalidParams: it is none.
-    """
+    """Decodes a file. Raises `InvalidParams` if it is not text."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -113,15 +103,10 @@ def text_of(data: bytes) -> str:
 
 
 def whole(agent: Agent, path: str) -> str:
-    """The text of a file that is snapd's alone: an executable or a plugin.
-
-    Args:
-        agent: whose hooks are such files.
-        path: of the snapd program.
-    """
+    """The text of a file that belongs to snapd alone: an executable or a plugin."""
     if agent.style == "plugin":
         return _plugin(agent.name).replace(_PLUGIN_PROGRAM, f"const PROGRAM = {_quoted(path)}", 1)
-    # Cline wants an answer in any case
+    # Cline always expects an answer
     return (
         f"#!/bin/sh\n{_SCRIPT_MARK}\nsaid=$({hook_command(path, agent.name)})\n"
         """if [ -n "$said" ]; then printf '%s\\n' "$said"; else echo '{"cancel": false}'; fi\n"""
@@ -129,13 +114,13 @@ def whole(agent: Agent, path: str) -> str:
 
 
 def is_own_file(text: str) -> bool:
-    """Whether a file is one that `whole` made, by this or another version of snapd."""
+    """Whether `whole` made this file, in this or another version of snapd."""
     lines = text.splitlines()[:3]
     return any(line == _SCRIPT_MARK or line.startswith(_PLUGIN_MARK) for line in lines)
 
 
 def program_of_own_file(text: str) -> str | None:
-    """The snapd program that such a file runs; None if it does not say."""
+    """The snapd program that such a file runs, if it names one."""
     for line in text.splitlines():
         if line.startswith("const PROGRAM = "):
             value = plain(parse(line.removeprefix("const PROGRAM = ")))
@@ -153,10 +138,10 @@ def _quoted(text: str) -> str:
 
 @cache
 def _plugin(name: str) -> str:
-    """The plugin of an agent as snapd ships it."""
+    """The plugin that snapd ships for an agent."""
     here = os.path.dirname(os.path.abspath(__file__))
     file = {"opencode": "snapd.js"}.get(name, "snapd.ts")
-    # the second is where it stands in a checkout
+    # the second is its place in a checkout
     places = [os.path.join(here, "plugins", name, file), os.path.join(here, "..", "..", "clients", name, file)]
     place = next((place for place in places if os.path.exists(place)), places[0])
     with open(place, encoding="utf-8") as source:
@@ -164,13 +149,10 @@ def _plugin(name: str) -> str:
 
 
 def program() -> str:
-    """The absolute path of the `snapd` program that this process is.
-
-    Where the PATH leads to this very program, the path found there: it stays when the program is installed anew.
-    """
+    """The absolute path of this process's `snapd`: that on the PATH if it is the same, as it survives a reinstall."""
     started = os.path.abspath(sys.argv[0])
     if os.path.basename(started) != "snapd" or not os.access(started, os.X_OK):
-        # started as a module, by another program, or from an executable of another name: that keeps a link
+        # run as a module, by another program, or under another name: prefer a link to it
         started = os.path.join(os.path.dirname(sys.executable), "snapd")
         link = os.path.abspath(os.path.join(os.path.dirname(sys.executable), "..", "..", "snapd"))
         if os.path.islink(link) and os.path.realpath(link) == os.path.realpath(started):
@@ -182,25 +164,20 @@ def program() -> str:
 
 
 def hook_command(path: str, called: str) -> str:
-    """The command line of a hook, for a shell. It says nothing if the program is gone.
-
-    Args:
-        path: of the program.
-        called: the name of the agent, or empty.
-    """
+    """The shell command line of a hook, silent if the program is gone; `called` is the agent's name, or empty."""
     quoted = shlex.quote(path)
     return f"! command -v {quoted} >/dev/null || exec {quoted} hook {called}".rstrip()
 
 
 def program_of(command: object) -> str | None:
-    """The program of a command line that is a hook of snapd's; None if it is none."""
+    """The program in the command line of a hook of snapd; None for other commands."""
     if not isinstance(command, str) or "hook" not in command:
         return None
     try:
         words = shlex.split(command)
     except ValueError:
         return None
-    # earlier versions wrote no more than what follows
+    # earlier versions wrote only the following part
     words = words[words.index("exec") + 1 :] if "exec" in words else words
     if len(words) in (2, 3) and os.path.basename(words[0]) == "snapd" and words[1] == "hook":
         return words[0]

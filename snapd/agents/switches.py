@@ -1,4 +1,4 @@
-"""What in an agent's own settings keeps installed hooks from running."""
+"""Finds settings of an agent that keep installed hooks from running."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .table import Agent
 
 Wrong = tuple[str, str]
-"""What is wrong, and what to do about it."""
+"""A problem and how to fix it."""
 
 _MANAGED = {
     "darwin": "/Library/Application Support/ClaudeCode/managed-settings.json",
@@ -29,19 +29,12 @@ _MANAGED = {
 }
 _CODEX_DEFAULT_SECONDS = 600
 _CODEX_LONGEST = {"session_end": 3}
-"""Codex shortens longer time limits of these events."""
+"""Codex limits the timeouts of these events."""
 
 
 @dataclass(frozen=True)
 class HookFile:
-    """A file that has hooks of snapd's.
-
-    Attributes:
-        agent: whose file it is.
-        file: its path.
-        environment: of the user.
-        root: of the project.
-    """
+    """A file with hooks of snapd; `root` is the project."""
 
     agent: Agent
     file: str
@@ -50,20 +43,17 @@ class HookFile:
 
     @property
     def folder(self) -> str:
-        """Of the agent's user settings."""
+        """The folder of the agent's user settings."""
         return self.agent.folder.path(self.environment)
 
     @property
     def files(self) -> list[str]:
-        """The agent's files of hooks, of the user and of the project."""
+        """The agent's hook files of the user and the project."""
         return [*self.agent.files(self.environment), *self.agent.files(self.environment, self.root)]
 
 
 def enabling_plugin(wired: HookFile) -> str | None:
-    """The settings that enable snapd's plugin, which brings the same hooks; None if none do.
-
-    Claude Code alone has such a plugin; those of other agents are files that an install writes.
-    """
+    """The settings that enable snapd's plugin with the same hooks, which only Claude Code has; None if none do."""
     if wired.agent.name != "claude":
         return None
     for place in [*wired.files, _claude_local(wired)]:
@@ -74,20 +64,14 @@ def enabling_plugin(wired: HookFile) -> str | None:
 
 
 def find_switches_off(wired: HookFile) -> Iterator[Wrong]:
-    """Looks for what keeps the hooks in a file from running."""
+    """Finds what keeps the hooks in a file from running."""
     check = _CHECKS.get(wired.agent.name)
     if check is not None:
         yield from check(wired)
 
 
 def codex_digest(event: str, matcher: str | None, hook: Mapping[str, Any]) -> str:
-    """The digest of a hook by which Codex knows whether a person trusts it, as Codex 0.169.0 makes it.
-
-    Args:
-        event: in snake_case.
-        matcher: of the group that the hook is in.
-        hook: of type `command`, as it is written.
-    """
+    """The digest that Codex 0.169.0 stores for a hook that the user trusts; `event` is in snake_case."""
     seconds = hook.get("timeout", _CODEX_DEFAULT_SECONDS)
     handler = {
         "type": "command",
@@ -101,16 +85,12 @@ def codex_digest(event: str, matcher: str | None, hook: Mapping[str, Any]) -> st
 
 
 def codex_event(name: str) -> str:
-    """What Codex calls an event in the names of hooks."""
+    """Codex's name of an event in hook names."""
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
 
 
 def codex_has_hooks_off(folder: str) -> bool:
-    """Whether the settings in a folder of Codex switch off all hooks.
-
-    Raises:
-        SnapdError: they are broken, or cannot be read.
-    """
+    """Whether Codex settings in a folder disable all hooks. Raises `SnapdError` if they are broken or unreadable."""
     features = _toml(os.path.join(folder, "config.toml")).get("features")
     return isinstance(features, dict) and features.get("hooks", features.get("codex_hooks")) is False
 
@@ -142,7 +122,7 @@ def _gemini(wired: HookFile) -> Iterator[Wrong]:
 
 
 def _disable_all(*names: str) -> Callable[[HookFile], Iterator[Wrong]]:
-    """Looks for `disableAllHooks` in the file itself and in these files of the agent's folder."""
+    """Finds `disableAllHooks` in the file itself and in these files of the agent's folder."""
 
     def check(wired: HookFile) -> Iterator[Wrong]:
         for place in dict.fromkeys([wired.file, *(os.path.join(wired.folder, name) for name in names)]):
@@ -182,9 +162,9 @@ def _codex(wired: HookFile) -> Iterator[Wrong]:
 
 
 def codex_hooks(file: str) -> Iterator[tuple[str, str]]:
-    """The name under which Codex keeps what it knows of each of snapd's hooks in a file, and the digest that it trusts.
+    """For each hook of snapd in a file: Codex's name of it, and the digest that Codex would trust.
 
-    Seen in Codex 0.169.0: `codex app-server` tells both by `hooks/list`, but writes databases into its folder.
+    As in Codex 0.169.0. `codex app-server` reports both by `hooks/list`, but writes databases into its folder.
     """
     data = read(file)
     root = None if data is None else parse(data.decode("utf-8"))
@@ -213,7 +193,7 @@ _CHECKS: dict[str, Callable[[HookFile], Iterator[Wrong]]] = {
 
 
 def _settings(path: str) -> dict[str, Any]:
-    """The settings in a file of JSON; none if there is no such file, or none that can be read: the agent says that."""
+    """The settings in a JSON file; empty if it is missing or unreadable, which the agent itself reports."""
     try:
         data = read(path)
         found = None if data is None else plain(parse(data.decode("utf-8")))
@@ -223,12 +203,6 @@ def _settings(path: str) -> dict[str, Any]:
 
 
 def _toml(path: str) -> dict[str, Any]:
-    """The settings in a file of TOML.
-
-    Raises:
-        InvalidParams: it is broken.
-        IoError: it cannot be read.
-    """
     import tomllib
 
     data = read(path)

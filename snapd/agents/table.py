@@ -1,6 +1,6 @@
-"""The agents that snapd can be wired to: how each is found, which files it reads, and which of its events are wired.
+"""The supported agents: how to detect each, its settings files, and the events to hook.
 
-Places and formats are those of the agents' documents and of runs of the real programs; `tested` says which.
+Places and formats are from the agents' documentation and from runs of the real programs; `tested` has their versions.
 """
 
 from __future__ import annotations
@@ -21,49 +21,43 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder of an agent's settings.
-
-    Attributes:
-        usual: where it is, below the home directory.
-        variable: the environment variable that names another place for the first part of it, if there is one.
-        below: the rest, below what the variable names.
-    """
+    """A settings folder: `below` under the environment variable's directory, else under `usual` in the home."""
 
     usual: str
     variable: str | None = None
     below: str = ""
 
     def path(self, environment: Mapping[str, str]) -> str:
-        """Where it is for this user; absolute."""
+        """The absolute path for this user."""
         home = environment.get("HOME") or os.path.expanduser("~")
         named = environment.get(self.variable, "") if self.variable else ""
         if self.variable == "XDG_CONFIG_HOME" and not os.path.isabs(named):
-            # the standard has it so
+            # as the XDG specification requires
             named = ""
         return os.path.abspath(os.path.join(named or os.path.join(home, self.usual), self.below))
 
 
 @dataclass(frozen=True)
 class Agent:
-    """One agent.
+    """A supported agent.
 
     Attributes:
-        name: what snapd calls it.
-        title: what its makers call it.
+        name: its id in snapd.
+        title: its official name.
         colour: a name in the palette of `snapd/wire/words.py`.
-        programs: it is found where one of these is on the PATH, or where one of `traces` exists.
-        traces: folders that it makes.
+        programs: it is detected if one of these is on the PATH, or one of `traces` exists.
+        traces: folders that it creates.
         folder: its user settings.
-        user: the files of hooks below that folder.
-        project: the files of hooks below the root of a project.
-        style: how these are written.
-        events: for each event that is wired, the tools that it is wired for; None for all.
-        per_second: in which fractions of a second it counts time limits; 0 if it has none.
-        limits: the longest time limits that it takes, for events that do not get the usual one, in seconds.
-        called: the name that `snapd hook` needs to know it; empty where its events tell.
+        user: the hook files below that folder.
+        project: the hook files below the root of a project.
+        style: the format of these files.
+        events: the hooked events, each with a pattern of tools; None for all.
+        per_second: the units of its timeouts in a second; 0 if it has no timeouts.
+        limits: timeouts in seconds for events that do not allow the usual one.
+        called: its name as an argument of `snapd hook`; empty if its events identify it.
         members: what its settings need beside `hooks`.
-        still: what the person has to do after an install.
-        tested: the version whose real program has run the hooks; empty if its documents alone were used.
+        still: what the user must do after an install.
+        tested: the version whose real program has run the hooks; empty if only its documentation was used.
     """
 
     name: str
@@ -84,12 +78,7 @@ class Agent:
     tested: str = ""
 
     def files(self, environment: Mapping[str, str], root: str | None = None) -> list[str]:
-        """The files of hooks, absolute.
-
-        Args:
-            environment: of the user.
-            root: of the project; None for the user's own.
-        """
+        """The absolute paths of the hook files, in the project at `root` or the user's if it is None."""
         if root is not None:
             return [os.path.join(root, name) for name in self.project]
         return [os.path.join(self.folder.path(environment), name) for name in self.user]
@@ -102,7 +91,7 @@ class Agent:
 
 
 def _wired(tool: str | None, tool_events: str, other_events: str) -> dict[str, str | None]:
-    """Events that are wired for some tools, and those that are wired for all."""
+    """Events that are hooked for some tools, and events that are hooked for all."""
     return {**dict.fromkeys(tool_events.split(), tool), **dict.fromkeys(other_events.split())}
 
 
@@ -330,15 +319,11 @@ _ALL = (
 )
 
 AGENTS: dict[str, Agent] = {agent.name: agent for agent in _ALL}
-"""All agents, by name, in the order in which they are listed."""
+"""All agents by name, in the order of lists."""
 
 
 def named(names: list[str]) -> list[Agent]:
-    """The agents of these names, each once.
-
-    Raises:
-        InvalidParams: there is no agent of such a name.
-    """
+    """The agents with these names, each once. Raises `InvalidParams` for an unknown name."""
     from snapd.model.errors import did_you_mean
 
     for name in names:

@@ -1,1 +1,1 @@
-"""Who wrote the lines that commits of the project's git brought, in the formats of other tools."""
+"""Exports who wrote the lines of git commits, in the formats of other tools."""

@@ -22,20 +22,12 @@ _CONTRIBUTORS = {"agent": "ai", "user": "human", "unknown": "unknown"}
 
 
 def can_name(path: bytes) -> bool:
-    """Whether a record can have a file of this name."""
+    """Returns whether a record can have a file of this name."""
     return is_utf8(path)
 
 
 def record(commit: Commit, files: Iterable[AttributedFile]) -> dict[str, Any]:
-    """The record of a commit. What is known today decides about it, nothing else: asked again, it is the same.
-
-    Args:
-        commit: the commit.
-        files: what it brought; files of which `can_name` holds.
-
-    Returns:
-        JSON values.
-    """
+    """Returns the record of a commit as JSON values, reproducibly; `can_name` must hold for all `files`."""
     known = list(files)
     agents = {author.session_id: author.agent for file in known for _, author in file.lines if author.kind == "agent"}
     sessions = {

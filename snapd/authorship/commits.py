@@ -1,4 +1,4 @@
-"""Commits of the project's git as data: which ones are meant, which lines each of them brought, and who wrote those."""
+"""Commits of the project's git: which ones are meant, which lines they added, and who wrote those."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from snapd.model.call import Call
 from snapd.model.errors import InvalidParams, PathOutsideWorkspace
 from snapd.model.paths import to_uri
 from snapd.model.snapshot import EXECUTABLE, REGULAR, TEN_MIB
-from snapd.staging.git import GitFailed
+from snapd.staging.repository import GitFailed
 from snapd.store.objects.codec import batch_objects
 
 if TYPE_CHECKING:
@@ -28,26 +28,19 @@ if TYPE_CHECKING:
 
 
 AT_ONCE = 32 << 20
-"""Bytes of files that are read with one command, at least one file."""
+"""Bytes of files that one command reads; at least one file."""
 _FILES = frozenset({b"%o" % REGULAR, b"%o" % EXECUTABLE})
 _FORMAT = "--format=%P%x00%at%x00%ct"
 
 _LAST_SECOND = 253_402_300_799
-"""Of the year 9999: what comes later has no RFC 3339. A commit may claim any time."""
+"""The end of the year 9999: RFC 3339 has no later time, but a commit may claim any."""
 
 _SECOND = len("2000-01-01T00:00:00")
 
 
 @attrs.frozen
 class Commit:
-    """A commit.
-
-    Attributes:
-        name: its hash.
-        parents: the hashes of its parents, the first parent first.
-        authored: when its author made it, seconds since 1970.
-        committed: when it was committed, seconds since 1970.
-    """
+    """A commit with the hashes of its parents; `authored` and `committed` are in seconds since 1970."""
 
     name: str
     parents: tuple[str, ...]
@@ -57,13 +50,7 @@ class Commit:
 
 @attrs.frozen
 class CommittedFile:
-    """A text file of a commit that has lines which none of its parents has.
-
-    Attributes:
-        path: of the file, relative to the root of the work tree.
-        text: the file as the commit has it.
-        brought: the lines that the commit brought, from 1, in ascending order.
-    """
+    """A text file of a commit; `brought` are the numbers, from 1, ascending, of lines that no parent has."""
 
     path: bytes
     text: bytes
@@ -72,7 +59,7 @@ class CommittedFile:
 
 @attrs.frozen
 class _Change:
-    """A file of a commit, and the file that it was in each parent; None for no file there."""
+    """A file of a commit, and its blob in each parent; None if the parent lacks it."""
 
     path: bytes
     blob: bytes
@@ -84,18 +71,10 @@ class _Change:
 
 
 def resolve_commits(repository: Repository, word: str | None) -> tuple[list[Commit], bool]:
-    """Finds the commits that somebody means.
+    """Resolves a commit or a range such as `main..HEAD`; None is `HEAD`.
 
-    Args:
-        repository: of the project.
-        word: a commit, or a range such as `main..HEAD`, as git has them; None for `HEAD`.
-
-    Returns:
-        The commits, each after its parents; and whether it is a range, which may have any number of them.
-
-    Raises:
-        InvalidParams: there is no such commit.
-        GitFailed: git cannot say.
+    Returns the commits, each after its parents, and whether it is a range. Raises `InvalidParams` if there is no such
+    commit, and `GitFailed`.
     """
     name = "HEAD" if word is None else word
     # what begins with a hyphen would be an option
@@ -118,7 +97,7 @@ def resolve_commits(repository: Repository, word: str | None) -> tuple[list[Comm
 
 
 def _verified(repository: Repository, name: str) -> str:
-    """The hash that a name stands for; empty if it stands for none."""
+    """Returns the hash of a name; empty if there is none."""
     return repository.git.attempt(repository.top, "rev-parse", "--verify", "--quiet", name).out.decode("ascii").strip()
 
 
@@ -133,13 +112,10 @@ def _describe(repository: Repository, names: Sequence[bytes]) -> Iterator[Commit
 
 
 def files(repository: Repository, commit: Commit) -> Iterator[CommittedFile]:
-    """Lists the files in which a commit has lines that it brought itself, ordered by path.
+    """Yields the files in which a commit added lines, by path; raises `GitFailed`.
 
-    A line is one that `git diff` shows as added; in a merge, as added to each of its parents. A file that was moved
-    is compared with what it was under its old name. What is not text, or over 10 MB, is left out.
-
-    Raises:
-        GitFailed: git cannot say.
+    A line is one that `git diff` shows as added; in a merge, as added to each parent. A moved file is compared with its
+    old path. Files over 10 MB or that are not text are skipped.
     """
     for changes in _together(repository, _changes(repository, commit)):
         blobs = _read(repository, {blob for change in changes for blob in change.blobs()})
@@ -152,12 +128,12 @@ def files(repository: Repository, commit: Commit) -> Iterator[CommittedFile]:
                 yield CommittedFile(change.path, text, tuple(sorted(brought)))
 
 
-# -- what git says
+# -- reading git's output
 
 
 def _changes(repository: Repository, commit: Commit) -> list[_Change]:
-    """The files of a commit that none of its parents has like this."""
-    # two trees, or for the first commit of all the one that it has
+    """Returns the files of a commit that differ from all of its parents."""
+    # two trees, or for a root commit its only one
     sides: list[tuple[str, ...]] = [(parent, commit.name) for parent in commit.parents]
     sides = sides or [("--root", "--no-commit-id", commit.name)]
     found = [_compared(repository.ask("diff-tree", "-r", "-z", "--find-renames", *words)) for words in sides]
@@ -166,7 +142,7 @@ def _changes(repository: Repository, commit: Commit) -> list[_Change]:
 
 
 def _compared(told: bytes) -> dict[bytes, tuple[bytes | None, bytes]]:
-    """The blobs of each file before and after, from `git diff-tree -z`; without files that went."""
+    """Parses `git diff-tree -z`: the blobs of each file before and after, without deleted files."""
     found = {}
     words = iter(told.split(b"\0")[:-1])
     for header in words:
@@ -180,7 +156,7 @@ def _compared(told: bytes) -> dict[bytes, tuple[bytes | None, bytes]]:
 
 
 def _together(repository: Repository, changes: Sequence[_Change]) -> Iterator[list[_Change]]:
-    """Files whose blobs are read with one command; without those that are too large."""
+    """Groups files whose blobs one command reads; skips those that are too large."""
     names = sorted({blob for change in changes for blob in change.blobs()})
     if not names:
         return
@@ -190,7 +166,7 @@ def _together(repository: Repository, changes: Sequence[_Change]) -> Iterator[li
     for change in changes:
         if sizes[change.blob] > TEN_MIB:
             continue
-        # what was too large to compare is as if it had not been there
+        # treat a version that is too large to compare as absent
         before = tuple(None if blob is None or sizes[blob] > TEN_MIB else blob for blob in change.before)
         readable = attrs.evolve(change, before=before)
         more = sum(sizes[blob] for blob in readable.blobs())
@@ -209,7 +185,7 @@ def _sizes(told: bytes) -> Iterator[tuple[bytes, int]]:
         if not size:
             raise GitFailed(
                 f"git has no object {name.decode('ascii')} ({kind.decode('ascii')})",
-                hint="'git fsck' tells more; in a partial clone, 'git fetch --refetch' gets all objects",
+                hint="'git fsck' shows more; in a partial clone, 'git fetch --refetch' gets all objects",
             )
         yield name, int(size[0])
 
@@ -223,7 +199,7 @@ def _read(repository: Repository, names: Iterable[bytes]) -> Mapping[bytes, byte
 
 
 def _new_lines(text: bytes, before: Sequence[bytes]) -> set[int]:
-    """The lines of a text, from 1, that none of some others has."""
+    """Returns the numbers, from 1, of the lines of a text that none of the others has."""
     lines = split_lines(text)
     return set.intersection(*(_added([] if is_binary(old) else split_lines(old), lines) for old in before))
 
@@ -240,14 +216,7 @@ def _added(old: list[bytes], new: list[bytes]) -> set[int]:
 
 @attrs.frozen
 class Author:
-    """Who wrote some lines.
-
-    Attributes:
-        kind: an agent, the user, or nobody knows.
-        session_id: the agent's session.
-        step_id: the agent's step.
-        agent: what the agent is called, if that is known.
-    """
+    """Who wrote some lines: an agent's step, the user, or unknown; `agent` is the agent's name, if known."""
 
     kind: Literal["agent", "user", "unknown"]
     session_id: str = ""
@@ -260,12 +229,7 @@ UNKNOWN = Author("unknown")
 
 @attrs.frozen
 class LineRange:
-    """Lines that follow each other, from 1.
-
-    Attributes:
-        first: the first line.
-        last: the last line.
-    """
+    """Consecutive lines, from 1; `last` is included."""
 
     first: int
     last: int
@@ -273,22 +237,13 @@ class LineRange:
 
 @attrs.frozen
 class AttributedFile:
-    """The lines that a commit brought to a file, all of them, with their authors.
-
-    Attributes:
-        path: of the file, relative to the root of the work tree.
-        lines: in their order; those of one author that follow each other are one range.
-    """
+    """All lines that a commit added to a file, in order, with their authors; adjacent ones are one range."""
 
     path: bytes
     lines: tuple[tuple[LineRange, Author], ...]
 
     def by(self, key: Callable[[Author], Any]) -> list[tuple[Author, list[LineRange]]]:
-        """The lines of each author, whoever comes first in the file first.
-
-        Args:
-            key: authors with the same key count as one.
-        """
+        """Groups the lines by author, in order of appearance; authors with the same `key` are one."""
         found: dict[Any, tuple[Author, list[LineRange]]] = {}
         for lines, author in self.lines:
             ranges = found.setdefault(key(author), (author, []))[1]
@@ -300,12 +255,7 @@ class AttributedFile:
 
 
 class Attribution:
-    """Says who wrote the lines of commits, by what snapd knows of one folder.
-
-    Args:
-        ask: sends a request about the folder, and gives the result.
-        top: the root of the work tree.
-    """
+    """Determines who wrote the lines of commits, from what snapd recorded of one folder; `ask` sends a request."""
 
     def __init__(self, ask: Ask, top: bytes) -> None:
         self._ask = ask
@@ -313,9 +263,10 @@ class Attribution:
         self._starts: dict[str, str] = {}
 
     def of(self, commit: Commit, file: CommittedFile) -> AttributedFile:
-        """Attributes the lines that a commit brought to a file; raises `SnapdError`.
+        """Attributes the lines that a commit added to a file; raises `SnapdError`.
 
-        What is outside of the folder is nobody's, and so is what git brought: a commit that is older than the step.
+        Files outside the folder are unknown, and so are lines of a step that began after the commit was made: git
+        brought them.
         """
         authors = self._authors(file, commit)
         told = ((line, authors.get(line, UNKNOWN)) for line in file.brought)
@@ -337,7 +288,7 @@ class Attribution:
         }
 
     def _start(self, run: dict[str, Any]) -> str:
-        """When the step of some lines began, to the second; empty if nobody knows."""
+        """Returns when a step began, to the second; empty if unknown."""
         step_id = run["stepId"]
         if step_id not in self._starts:
             steps = self._ask("step/find", {"prefix": step_id, "sessionId": run["sessionId"], "limit": 1})["steps"]
@@ -346,7 +297,7 @@ class Attribution:
 
 
 def moment(seconds: int) -> str:
-    """A time of a commit as RFC 3339; the nearest one that has a form."""
+    """Formats a commit's time as RFC 3339, clamped to what that can express."""
     when = datetime.fromtimestamp(min(max(seconds, 0), _LAST_SECOND), UTC)
     return f"{when.replace(tzinfo=None).isoformat()}Z"
 
@@ -354,7 +305,7 @@ def moment(seconds: int) -> str:
 def _author(run: dict[str, Any]) -> Author:
     if run["author"] == "step":
         return Author("agent", run["sessionId"], run["stepId"], run.get("agent"))
-    # what was there before snapd watched may be anybody's
+    # lines from before snapd may be anyone's
     return Author("user") if run["author"] == "user" else UNKNOWN
 
 

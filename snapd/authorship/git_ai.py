@@ -21,17 +21,12 @@ _QUOTED = re.compile(r"\s|^\"|^---$")
 
 
 def can_name(path: bytes) -> bool:
-    """Whether a note can have a file of this name: each is a line, which git-ai reads as UTF-8."""
+    """Returns whether a note can have a file of this name: each is one line of UTF-8."""
     return is_utf8(path) and b"\n" not in path and b"\r" not in path
 
 
 def note(commit: Commit, files: Iterable[AttributedFile]) -> str:
-    """The note of a commit. Lines that no agent wrote are in none of its ranges.
-
-    Args:
-        commit: the commit.
-        files: what it brought; files of which `can_name` holds.
-    """
+    """Returns the note of a commit; it omits lines that no agent wrote. `can_name` must hold for all `files`."""
     attested: list[str] = []
     sessions = {}
     for file in files:
@@ -54,12 +49,12 @@ def note(commit: Commit, files: Iterable[AttributedFile]) -> str:
 
 
 def attests(text: str) -> bool:
-    """Whether a note says anything about a line."""
+    """Returns whether a note attributes any line."""
     return not text.startswith("---\n")
 
 
 def replaces(text: str, there: str) -> bool:
-    """Whether a note may take the place of one that is there: snapd wrote that, of no other sessions."""
+    """Returns whether a note may replace an existing one: one by snapd with no other sessions."""
     try:
         new, old = (json.loads(note.rpartition("---\n")[2]) for note in (text, there))
         return {**old, "sessions": {}} == {**new, "sessions": {}} and old["sessions"].items() <= new["sessions"].items()
@@ -68,15 +63,9 @@ def replaces(text: str, there: str) -> bool:
 
 
 def stream(notes: Iterable[tuple[Commit, str]], committer: bytes, parent: str | None) -> Iterable[bytes]:
-    """Writes notes for `git fast-import`, as one commit of the notes' reference.
+    """Yields a `git fast-import` stream that adds notes in one commit; git refuses a stream that was cut short.
 
-    Args:
-        notes: of commits.
-        committer: who adds them and when, as `git var GIT_COMMITTER_IDENT` says it.
-        parent: the commit that the reference is at; None if there is no such reference.
-
-    Yields:
-        Pieces; git refuses a stream that was cut short.
+    `committer` is the output of `git var GIT_COMMITTER_IDENT`; `parent` is None if the reference does not exist.
     """
     yield b"feature done\n"
     yield b"commit %s\ncommitter %s\n%s" % (NOTES.encode("ascii"), committer, _data(b"Notes added by 'snapd log'\n"))

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs one command. `arguments` come without the program's name; default: those of the process."""
+    """Runs one command, by default with the arguments of the process. `arguments` come without the program's name."""
     output = take_over()
-    # help and completion are for showing too
+    # help and completion only show something, too
     output.stops = True
     words = sys.argv[1:] if arguments is None else arguments
-    # until they are understood
+    # needed for errors of parsing
     as_json = wants_json(words)
     try:
         options = _parse(words)
@@ -51,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parse(words: Sequence[str]) -> argparse.Namespace | int:
-    """Returns the parsed options, or an exit code if the help or the version was requested and printed."""
+    """Returns the parsed options, or an exit code if the help or the version was printed."""
     parser = build_parser()
     try:
         options: argparse.Namespace = parser.parse_args(words)
@@ -86,12 +86,9 @@ def _code(error: Exception) -> int:
 
 
 def _without_output(code: int, lost: OSError, *, stopped: bool) -> int:
-    """Returns the exit code when standard output cannot be written to.
-
-    `code` is for what was done, `lost` is why; `stopped`: the command's only purpose was its output.
-    """
+    """Returns the exit code when standard output is lost: `code`, unless output was the command's only purpose."""
     if lost.errno == errno.EPIPE:
-        # the reader has seen enough
+        # the reader closed the pipe, as `head` does
         return NOBODY_READS if stopped else code
     said, hint = os.strerror(lost.errno or 0), readable(lost).hint
     print(f"snapd: standard output: {said}\nhint: {hint}", file=sys.stderr)

@@ -25,13 +25,7 @@ class Page(Generic[View]):
 
 @attrs.frozen
 class ExportOutcome:
-    """What an export wrote.
-
-    `files` counts files and symlinks.
-
-    Attributes:
-        size: bytes of all contents; a symlink counts with its target.
-    """
+    """What an export wrote: files and symlinks, and the bytes of their contents and targets."""
 
     files: int
     size: int
@@ -39,12 +33,7 @@ class ExportOutcome:
 
 @attrs.frozen
 class SessionOrigin:
-    """Where a fetched session came from.
-
-    Attributes:
-        remote: the address, without a password.
-        host: the machine that added to it last.
-    """
+    """Where a fetched session came from: the address, without a password, and the machine that added to it last."""
 
     remote: str
     host: str
@@ -52,115 +41,74 @@ class SessionOrigin:
 
 @attrs.frozen
 class SessionView:
-    """A session, with what can be done in it.
-
-    Attributes:
-        undoable: how many of its steps can be undone.
-        redoable: how many of the undone steps can be redone.
-        origin: None for a session of this folder.
-        taken_over: who took it over after the folder handed it over, and where that was seen; None if nobody did.
-        signature: of a fetched session; None if it is not signed.
-    """
+    """A session, with what can be done in it."""
 
     session: Session
-    undoable: int
-    redoable: int
-    origin: SessionOrigin | None = None
-    taken_over: SessionOrigin | None = None
-    signature: SignatureStatus | None = None
+    undoable: int  # how many of its steps can be undone
+    redoable: int  # how many of the undone steps can be redone
+    origin: SessionOrigin | None = None  # None for a session of this folder
+    taken_over: SessionOrigin | None = None  # who took it over after the folder handed it over; None if nobody did
+    signature: SignatureStatus | None = None  # of a fetched session; None if it is not signed
 
 
 @attrs.frozen
 class StepView:
-    """A step, with the agent of its session and what it changed.
-
-    Attributes:
-        files: what it changed, including its parts; None while it is open.
-        uncaptured: changes of files that no snapshot has, made while the step was open.
-    """
+    """A step, with the agent of its session and what it changed."""
 
     step: Step
     agent: str | None
-    files: tuple[FileSummary, ...] | None
-    uncaptured: tuple[UncapturedChange, ...] = ()
+    files: tuple[FileSummary, ...] | None  # what it changed, including its parts; None while it is open
+    uncaptured: tuple[UncapturedChange, ...] = ()  # changes of files that no snapshot has, made while the step was open
 
 
 @attrs.frozen
 class MessageView:
-    """A message, and what the agent did in its turn.
-
-    Attributes:
-        steps: how many steps name it.
-        files: how many files these steps and their parts changed.
-        additions: lines added by them.
-        deletions: lines deleted by them.
-        state: "undone" if all steps that changed something were undone, "partly" if only some of it was.
-    """
+    """A message, the number of its steps, and what these and their parts changed."""
 
     message: Message
     steps: int
     files: int
     additions: int
     deletions: int
+    # "undone" if all steps that changed something were undone, "partly" if only some of it was
     state: Literal["applied", "partly", "undone"]
 
 
 @attrs.frozen
 class FormerHistory:
-    """A history that a folder may adopt.
+    """A history that a folder may adopt."""
 
-    Attributes:
-        folder: the former path of the history's folder.
-        store: the directory of the history.
-        why: the folder was "moved" from there, or another one had its path and was "replaced".
-    """
-
-    folder: str
-    store: str
+    folder: str  # the former path of the history's folder
+    store: str  # the directory of the history
+    # the folder was "moved" from there, or another one had its path and was "replaced"
     why: Literal["moved", "replaced"]
 
 
 @attrs.frozen
 class News:
-    """What others did to the work of a session since its agent was last notified.
-
-    Attributes:
-        undone: its steps that were undone, as a whole or in part.
-        redone: its steps that were redone.
-        files: the files of its steps that others changed and that differ from then, ordered by path.
-        former: the histories that the folder may adopt; the user is notified of them once in a session.
-    """
+    """What others did to the work of a session since its agent was last notified."""
 
     undone: tuple[StepView, ...] = ()
     redone: tuple[StepView, ...] = ()
+    # the files of its steps that others changed and that differ from then, ordered by path
     files: tuple[FileSummary, ...] = ()
+    # the histories that the folder may adopt; the user is notified of them once in a session
     former: tuple[FormerHistory, ...] = ()
 
 
 @attrs.frozen
 class TakenView:
-    """A snapshot as recorded.
-
-    Attributes:
-        changed: how many files differ from the snapshot before it; None for the first, or if not requested.
-        agent: the agent of the session.
-        operation: None if there is none, or it was interrupted.
-    """
+    """A snapshot as recorded."""
 
     taken: SnapshotRecord
-    changed: int | None
+    changed: int | None  # how many files differ from the snapshot before it; None for the first, or if not requested
     agent: str | None
-    operation: OperationKind | None
+    operation: OperationKind | None  # None if there is none, or it was interrupted
 
 
 @attrs.frozen
 class UndoResult:
-    """The result of an undo or a redo.
-
-    Attributes:
-        steps: those undone or redone, in that order.
-        operations: the other operations undone or redone, in that order.
-    """
+    """The result of an undo or a redo, with the steps and the other operations in the order in which it was done."""
 
     outcome: Outcome
     steps: tuple[StepView, ...]
@@ -169,17 +117,11 @@ class UndoResult:
 
 @attrs.frozen
 class DeltaPage:
-    """Some of the files that differ.
-
-    Attributes:
-        deltas: ordered by path.
-        to: the tree compared with, so that the next page compares with the same one.
-        after: the last path of this page; None on the last page.
-    """
+    """Some of the files that differ, ordered by path."""
 
     deltas: tuple[FileDelta, ...]
-    to: ObjectId
-    after: RelPath | None
+    to: ObjectId  # the tree compared with, so that the next page compares with the same one
+    after: RelPath | None  # the last path of this page; None on the last page
 
 
 @attrs.frozen
@@ -200,26 +142,17 @@ class FileContent:
 
 @attrs.frozen
 class Status:
-    """The state of a workspace, as known without a look at its files.
+    """The state of a workspace, as known without a look at its files."""
 
-    Attributes:
-        files: how many files the last capture found.
-        watcher: what reports changes: "inotify", "watchdog" or "none".
-        watcher_reason: why a better watcher is not used; None if there is no better one.
-        full_look: the latest look at all files; None before the first.
-        last: the tree of the newest snapshot; None if there is none.
-        folder_excludes: patterns that the folder's own file adds to those of the settings.
-        folder_problem: what is wrong with that file, while the last valid patterns stay in force; None if it is valid.
-        unreadable_rules: files with ignore rules, and of the project's git, that the last capture could not read.
-    """
-
-    files: int
-    watcher: str
-    watcher_reason: str | None
-    full_look: FullLook | None
-    last: ObjectId | None
+    files: int  # how many files the last capture found
+    watcher: str  # what reports changes: "inotify", "watchdog" or "none"
+    watcher_reason: str | None  # why a better watcher is not used; None if there is no better one
+    full_look: FullLook | None  # the latest look at all files; None before the first
+    last: ObjectId | None  # the tree of the newest snapshot; None if there is none
     store_path: str
     store_bytes: int
-    folder_excludes: tuple[str, ...]
+    folder_excludes: tuple[str, ...]  # patterns that the folder's own file adds to those of the settings
+    # what is wrong with that file, while the last valid patterns stay in force; None if it is valid
     folder_problem: str | None
+    # files with ignore rules, and of the project's git, that the last capture could not read
     unreadable_rules: tuple[bytes, ...]

@@ -15,7 +15,7 @@ from snapd.model.timeline import SessionId, SnapshotId, Span, Step, StepId, arou
 
 
 def working(open_steps: Iterable[Step], among: Collection[StepId] | None = None) -> tuple[StepId, ...]:
-    """Returns the innermost open steps, which own the changes made now. Only those in `among` count; None means all."""
+    """Returns the innermost open steps among some (None for all), which own the changes made now."""
     parents = {step.step_id: step.begun.parent for step in open_steps}
     counting = [step for step in parents if among is None or step in among]
     outer = around(counting, parents)
@@ -24,15 +24,10 @@ def working(open_steps: Iterable[Step], among: Collection[StepId] | None = None)
 
 @attrs.frozen
 class Author:
-    """What separates a step's changes from those of other steps that were open at the same time.
-
-    Attributes:
-        claims: see `StepEnded`; None while the step is open, or if its agent does not report them.
-        parent: the step that contains it.
-    """
+    """What separates a step's changes from those of other steps that were open at the same time."""
 
     session_id: SessionId
-    claims: frozenset[RelPath] | None
+    claims: frozenset[RelPath] | None  # as in `StepEnded`; None while it is open or if not reported
     parent: StepId | None = None
 
     def names(self, path: RelPath) -> bool:
@@ -49,19 +44,12 @@ class Author:
 
 @attrs.frozen
 class Delta:
-    """One change of a file.
-
-    Attributes:
-        old: the file before; None for no file.
-        new: the file afterwards; None for no file.
-        others: the steps of other sessions that may have made the change; see `OwnChanges`.
-        is_mixed: whether it contains changes that others made in between and that cannot be separated.
-    """
+    """One change of a file; None for no file."""
 
     old: Entry | None
     new: Entry | None
-    others: tuple[StepId, ...] = ()
-    is_mixed: bool = False
+    others: tuple[StepId, ...] = ()  # the steps of other sessions that may have made the change; see `OwnChanges`
+    is_mixed: bool = False  # whether it contains changes that others made in between and that cannot be separated
 
     @property
     def shared(self) -> bool:
@@ -71,11 +59,7 @@ class Delta:
 
 @attrs.frozen
 class DirectoryDelta:
-    """An empty directory that appeared or disappeared.
-
-    Attributes:
-        came: whether it exists and is empty afterwards; if not, it was removed or filled.
-    """
+    """An empty directory that `came`, or that was removed or filled."""
 
     came: bool
     shared: bool = False
@@ -83,15 +67,11 @@ class DirectoryDelta:
 
 @attrs.frozen
 class OwnChanges:
-    """The changes that a step itself made.
+    """The changes that a step itself made."""
 
-    Attributes:
-        files: the changes of each file, oldest first; more than one only if others changed the file in between.
-        directories: the empty directories that the step made, removed or filled.
-    """
-
+    # the changes of each file, oldest first; several only if others changed it in between
     files: Mapping[RelPath, tuple[Delta, ...]]
-    directories: Mapping[RelPath, DirectoryDelta]
+    directories: Mapping[RelPath, DirectoryDelta]  # the empty directories that it made, removed or filled
 
 
 def own_changes(
@@ -105,10 +85,8 @@ def own_changes(
 
     A file belongs to those of the innermost open steps that claim it; if none does, to those whose claims are None; if
     there are none of these either, in the same way to the steps that contain them. If there is no such step, the change
-    is the user's.
-
-    `spans` are those in which any of the steps was open, oldest first; `authors` has every step at work in them. Raises
-    `StoreCorrupt` from `changes` and `empty_directories`.
+    is the user's. `spans` are those in which any of the steps was open, oldest first; `authors` has every step at work
+    in them.
     """
     files: dict[RelPath, list[Delta]] = {}
     directories: dict[RelPath, list[DirectoryDelta]] = {}
@@ -133,7 +111,7 @@ def own_changes(
 def users_changes(
     span: Span, authors: Mapping[StepId, Author], changes: Callable[[SnapshotId, SnapshotId], Iterable[Change]]
 ) -> list[Change]:
-    """Returns the user's changes in a span: the files that no step owns. Arguments and errors as in `own_changes`."""
+    """Returns the user's changes in a span: the files that no step owns; see `own_changes`."""
     at_work = {step: authors[step] for step in span.steps}
     if any(author.claims is None for author in at_work.values()):
         return []
@@ -143,10 +121,9 @@ def users_changes(
 def own_moves(
     spans: Iterable[Span], renames: Callable[[SnapshotId, SnapshotId], Mapping[RelPath, RelPath]]
 ) -> dict[RelPath, RelPath]:
-    """Maps the new path of each file that was moved in some spans, by anyone, to its old path.
+    """Maps the new path of each file that was moved in some spans (oldest first), by anyone, to its old path.
 
     This includes files that were made in one span and moved in a later one: others may have edited them in between.
-    `spans` are ordered oldest first. Raises `StoreCorrupt` from `renames`.
     """
     found: dict[RelPath, RelPath] = {}
     for span in spans:
@@ -266,10 +243,10 @@ class Attendance:
         return step.step_id in self._clients
 
     def split(self, open_steps: Iterable[Step]) -> tuple[tuple[StepId, ...], tuple[StepId, ...]]:
-        """Returns the steps that own the changes made now; `open_steps` are in the order in which they began.
+        """Returns the steps that own the changes made now, and those that may do so later; `open_steps` are in order.
 
         The first are the steps at work, innermost ones and those that contain them. The second are the steps whose
-        client is gone but that may still be ended by id, including outer ones: it is unknown which will be.
+        client is gone but that may still be ended by id, including outer ones.
         """
         steps = tuple(open_steps)
         parents = {step.step_id: step.begun.parent for step in steps}

@@ -28,12 +28,7 @@ from snapd.worktree.worktree import WorkTree
 
 @attrs.frozen
 class TrackNotice:
-    """A client asked for a snapshot.
-
-    Attributes:
-        previous: the tree of the snapshot before it; None for the first one.
-        skipped: files and directories that the capture skipped.
-    """
+    """A client asked for a snapshot; `previous` is the tree before it, `skipped` what the capture skipped."""
 
     tree: ObjectId
     previous: ObjectId | None
@@ -50,17 +45,11 @@ class RevertNotice:
 
 @attrs.frozen
 class DriftNotice:
-    """The work tree differs from the last snapshot, or no longer does.
+    """The work tree differs from the last snapshot, or no longer does."""
 
-    Attributes:
-        base: the tree of that snapshot.
-        files: the files that differ, without contents, ordered by path; empty if none differs any more.
-        truncated: whether more files differ.
-    """
-
-    base: ObjectId
-    files: tuple[FileDelta, ...]
-    truncated: bool
+    base: ObjectId  # the tree of that snapshot
+    files: tuple[FileDelta, ...]  # the files that differ, without contents, ordered by path
+    truncated: bool  # whether more files differ
 
 
 @attrs.frozen
@@ -141,9 +130,9 @@ class EventLog:
             self._listeners.add(listener)
 
     def prepare(self, count: int = _AHEAD) -> None:
-        """Reserves `count` numbers in advance, because a change must be announced even if the disk is full by then.
+        """Reserves numbers in advance, because a change must be announced even if the disk is full by then.
 
-        Raises `StorageFull` or `IoError` if that fails.
+        Raises `StorageFull` or `IoError`.
         """
         with self._lock:
             self._renew(count)
@@ -161,10 +150,9 @@ class EventLog:
             self._listeners.notify(numbered)
 
     def since(self, seq: int) -> tuple[tuple[NumberedNotice, ...] | None, int]:
-        """Returns the notifications after a number, and the latest number.
+        """Returns the notifications after a number, None if some were dropped or it was never used; and the latest one.
 
-        The notifications are None if some were dropped or the number was never used. Before the first notification, the
-        latest number is one below its number.
+        Before the first notification, the latest number is one below its number.
         """
         with self._lock:
             self._renew(0)
@@ -205,10 +193,7 @@ INTERVAL_SECONDS = 0.25
 
 @attrs.define
 class Pace:
-    """Decides when to look at the work tree: soon after changes stop, not too late, not too often.
-
-    Times are in seconds of a monotonic clock.
-    """
+    """Decides when to look at the work tree, soon after changes stop but not too late or often; monotonic seconds."""
 
     _first: float | None = None
     _latest: float = 0.0
@@ -253,7 +238,7 @@ class PacedThread:
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
-        """Starts the thread. Raises `RuntimeError` if no thread is available."""
+        """Starts the thread."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -303,10 +288,7 @@ class PacedThread:
 
 
 def changes_of(drift: Drift) -> tuple[tuple[Change, ...], dict[ObjectId, bytes]]:
-    """Returns the real differences of a drift, by the ids of the bytes that were read.
-
-    Also returns those of their blobs that were read from the work tree, by id.
-    """
+    """Returns the real differences of a drift, by ids of contents, and the blobs that were read from the work tree."""
     changes: list[Change] = []
     held: dict[ObjectId, bytes] = {}
     for drifted in drift.files:
@@ -329,10 +311,7 @@ def _blob_id(data: bytes) -> ObjectId:
 
 @attrs.frozen
 class UnstoredBlobs:
-    """The blobs of a store together with others that it may lack; see `text.Blobs`.
-
-    `held` has the bytes of the others, by id.
-    """
+    """The blobs of a store together with others that it may lack, whose bytes are `held`; see `text.Blobs`."""
 
     stored: Blobs
     held: Mapping[ObjectId, bytes]
@@ -376,8 +355,7 @@ MAX_STORED_BYTES = 32 << 20
 class DriftNotifier:
     """Compares the work tree with the last snapshot, and notifies when the difference changed.
 
-    `writing` waits for the write lock of the workspace and holds it; `notify` is called with the lock held. `log` has
-    the last snapshot.
+    `writing` waits for the write lock of the workspace and holds it; `notify` is called with the lock held.
     """
 
     _work_tree: WorkTree
@@ -398,8 +376,7 @@ class DriftNotifier:
     def look(self, call: Call) -> bool:
         """Compares the work tree with the last snapshot, and notifies of a difference that was not sent yet.
 
-        Returns whether the look is complete; if not, another one is needed even if nothing changes. Raises `Cancelled`,
-        and `WorkspaceGone`, `IoError`, `StoreCorrupt` or `InvalidParams` if it cannot notify.
+        Returns whether the look is complete; if not, another one is needed even if nothing changes.
         """
         with self._writing(call):
             base, turn, notified = self._store.last, self._turn, self._notified
@@ -477,8 +454,8 @@ class ChangeFeed:
     def listen(self, wanted: bool) -> None:
         """Starts or stops the feed; has no effect if it is in that state already, or after `close`.
 
-        Once stopped, it sends nothing. Do not call this with the write lock held: a look may be waiting for it. Raises
-        `OSError` if no file descriptor is left, and `RuntimeError` if no thread is.
+        Once stopped, it sends nothing. The caller must not hold the write lock: a look may be waiting for it. Raises
+        `OSError` or `RuntimeError` if no file descriptor or thread is left.
         """
         with self._switching:
             if wanted and self._running is None and not self._closed:

@@ -20,12 +20,10 @@ SettingSource = Literal["default", "file", "environment", "client", "otherClient
 
 @attrs.frozen
 class SettingInUse:
-    """A setting in force for a workspace.
+    """A setting in force for a workspace; patterns are a tuple of strings.
 
-    Attributes:
-        value: patterns are a tuple of strings.
-        source: the default, the user's file, the environment of the answering process, the client that asks, another
-            client, or the folder itself.
+    `source` is the default, the user's file, the environment of the answering process, the client that asks, another
+    client, or the folder itself.
     """
 
     name: str
@@ -65,30 +63,17 @@ class Policy(Protocol):
 
 @attrs.frozen
 class Claim:
-    """The author of some lines according to a note: an agent, or a person whose typing an editor reported.
+    """The author of some lines according to a note: an agent, or a person whose typing an editor reported."""
 
-    `agent` is None for a person.
-
-    Attributes:
-        session_id: as the agent names it.
-        model: None if not known.
-        person: name and address; None for an agent.
-    """
-
-    agent: str | None = None
-    session_id: str | None = None
+    agent: str | None = None  # None for a person
+    session_id: str | None = None  # as the agent names it
     model: str | None = None
-    person: str | None = None
+    person: str | None = None  # name and address; None for an agent
 
 
 @attrs.frozen
 class GitCommit:
-    """A commit that introduced lines, as `git blame` shows it.
-
-    Attributes:
-        email: empty if the commit has none.
-        seconds: the author date, in seconds since 1970.
-    """
+    """A commit that introduced lines, as `git blame` shows it; `seconds` is the author date, since 1970."""
 
     id: str
     author: str
@@ -99,11 +84,7 @@ class GitCommit:
 
 @attrs.frozen
 class NotedCommit:
-    """A commit that introduced lines, and who wrote them.
-
-    Attributes:
-        seconds: the author date, in seconds since 1970.
-    """
+    """A commit that introduced lines, its author date in seconds since 1970, and who wrote the lines."""
 
     commit: str
     seconds: int
@@ -112,12 +93,7 @@ class NotedCommit:
 
 @attrs.frozen
 class NoteProblem:
-    """Why something from a note is missing from an answer.
-
-    Attributes:
-        commit: whose note it is; None if the problem concerns more than one.
-        reason: a part of a sentence.
-    """
+    """Why (part of a sentence) something from a note is missing; `commit` is None if that concerns more than one."""
 
     commit: str | None
     reason: str
@@ -125,12 +101,9 @@ class NoteProblem:
 
 @attrs.frozen
 class NotedLines:
-    """What the project's git says about the lines of a file in the newest commit. Lines count from 0.
+    """What the project's git says about the lines of a file in the newest commit, by numbers from 0.
 
-    Attributes:
-        lines: those that a note covers.
-        commits: the commit that introduced each line.
-        problems: what could not be read.
+    `lines` are those that a note covers; `commits` has the commit that introduced each line.
     """
 
     lines: Mapping[int, NotedCommit]
@@ -142,52 +115,35 @@ class CommittedFile(Protocol):
     """A file in the newest commit of the project, under one of the names that it had."""
 
     def texts(self, call: Call) -> Mapping[RelPath, bytes]:
-        """Returns the text of each name that the commit has. Raises `IoError`, `StorageFull` and `Cancelled`."""
+        """Returns the text of each name that the commit has."""
 
     def noted(self, name: RelPath, call: Call) -> NotedLines:
-        """Returns what git says about the lines of one name. Raises `IoError`, `StorageFull` and `Cancelled`.
-
-        What git cannot answer is listed in the problems.
-        """
+        """Returns what git says about the lines of one name; what it cannot answer is listed in the problems."""
 
 
 class Notes(Protocol):
     """A project's history in git, and its notes."""
 
     def of(self, names: Sequence[RelPath], call: Call) -> CommittedFile | None:
-        """Returns a file of the project; None if it belongs to no repository, or the repository has no commit.
-
-        `names` are its current and former names, newest first. Raises `IoError` if git fails, and `Cancelled`.
-        """
+        """Returns a file by its current and former names, newest first; None if there is no repository or commit."""
 
 
 @attrs.frozen
 class SessionListing:
-    """A fetched session as it appears in a list, before any of it is read.
+    """A fetched session as it appears in a list, before any of it is read."""
 
-    Attributes:
-        place: its stable position among all fetched sessions; later ones have greater numbers.
-        remote: the address that it came from, without a password.
-        host: the machine that added to it last.
-    """
-
-    place: int
+    place: int  # its stable position among all fetched sessions; later ones have greater numbers
     session: Session
-    remote: str
-    host: str
+    remote: str  # the address that it came from, without a password
+    host: str  # the machine that added to it last
 
 
 @attrs.frozen
 class OtherSessions:
-    """Sessions from elsewhere: a fetched one, or those of another folder of this machine.
+    """Sessions from elsewhere: a fetched one, or those of another folder of this machine."""
 
-    Attributes:
-        remote: the address that it came from, without a password; or the other folder.
-        host: the machine that added to it last; or the other folder.
-    """
-
-    remote: str
-    host: str
+    remote: str  # the address that it came from, without a password; or the other folder
+    host: str  # the machine that added to it last; or the other folder
     objects: ObjectStore
     timeline: TimelineView
 

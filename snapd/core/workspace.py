@@ -41,9 +41,8 @@ from snapd.worktree.worktree import WorkTree
 class Seams:
     """What a workspace needs of the rest of snapd.
 
-    Attributes:
-        is_elsewhere: whether a file belongs to a nested repository that has a history of its own.
-        former_histories: returns the histories that the folder may adopt.
+    `is_elsewhere` says whether a file belongs to a nested repository that has a history of its own; `former_histories`
+    returns the histories that the folder may adopt.
     """
 
     policy: Policy
@@ -107,20 +106,16 @@ class Workspace:
         return OtherSessions(folder, folder, self.store, self.store.timeline)
 
     def check_edits(self, path: bytes) -> None:
-        """Looks at a file that somebody started to type into, or saved, in an editor: what was typed is the user's.
+        """Looks at a file (absolute, canonical path) that somebody started to type into, or saved, in an editor.
 
-        `path` is absolute and canonical. If it fails, `Writer.trouble` is notified, and the next look at the folder
-        counts.
+        What was typed is the user's. If it fails, `Writer.trouble` is notified, and the next look at the folder counts.
         """
         prefix = self.root.rstrip(b"/") + b"/"
         if path.startswith(prefix):
             self.writer.check_edits(path[len(prefix) :])
 
     def check_present(self) -> None:
-        """Checks that the folder and the store are still those that were opened.
-
-        Raises `WorkspaceGone` or `StoreCorrupt` if the folder or the store was moved, deleted or replaced.
-        """
+        """Raises `WorkspaceGone` or `StoreCorrupt` if the folder or the store was moved, deleted or replaced."""
         self.work_tree.check_present()
         self.store.check_present()
 

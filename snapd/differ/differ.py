@@ -20,29 +20,21 @@ from .worker import ANSWER, COUNT, COUNTS, HUNKS, QUESTION
 
 logger = logging.getLogger(__name__)
 
-_POLL_SECONDS = 0.02
-"""How soon a cancelled request stops waiting."""
+_POLL_SECONDS = 0.02  # how soon a cancelled request stops waiting
 _START_SECONDS = 30.0
-_RETRY_SECONDS = 60.0
-"""How long no worker is started after one failed to start."""
+_RETRY_SECONDS = 60.0  # until a worker is started again after a failure
 
 
 @attrs.frozen
 class Limits:
-    """Which texts go to the worker. To compare 8,000 random lines out of few takes 5 ms; so does the hash of 1 MiB.
+    """Which texts go to the worker: to compare 8,000 random lines takes 5 ms, and so does the hash of 1 MiB."""
 
-    Attributes:
-        large_bytes: of both sides together; texts of this size and over go there.
-        large_lines: of both sides together; texts with as many lines and over go there.
-        idle_seconds: after which an idle worker is ended.
-    """
-
-    large_bytes: int = 1 << 20
-    large_lines: int = 8000
-    idle_seconds: float = 60.0
+    large_bytes: int = 1 << 20  # of both sides together, from which on the worker compares
+    large_lines: int = 8000  # likewise
+    idle_seconds: float = 60.0  # after which the worker is ended
 
     def are_reached(self, old: bytes, new: bytes) -> bool:
-        """Whether a comparison may take long."""
+        """Returns whether a comparison may take long."""
         size = len(old) + len(new)
         if size >= self.large_bytes:
             return True
@@ -51,7 +43,7 @@ class Limits:
 
 
 class ProcessDiffer:
-    """A `TextDiffer` with a process of its own, for texts that reach the limits; safe to use from several threads."""
+    """A `TextDiffer` with a worker process for texts that reach the limits; thread-safe."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()
@@ -59,7 +51,7 @@ class ProcessDiffer:
         self._worker: _Worker | None = None
         self._used = 0.0
         self._not_before = 0.0
-        # elsewhere, nothing can wait for a pipe
+        # other systems cannot poll a pipe
         self._closed = not (os.name == "posix" and processes.can_start())
         if self._closed:
             logger.warning("no process can be started here to compare texts in: large texts hold up other requests")
@@ -92,10 +84,10 @@ class ProcessDiffer:
             self._closed = True
             self._drop()
 
-    # -- inside; whoever holds the turn may start, ask and end the worker
+    # -- only the holder of the turn may start, ask and end the worker
 
     def _ask(self, kind: int, old: bytes, new: bytes, call: Call) -> bytes | None:
-        """The worker's answer; None where the texts are small or no worker starts. Raises `Cancelled`, `IoError`."""
+        """Returns the worker's answer; None if the texts are small or no worker starts."""
         if not self._limits.are_reached(old, new):
             return None
         question = b"".join((QUESTION.pack(kind, len(old), len(new)), old, new))
@@ -103,7 +95,7 @@ class ProcessDiffer:
         try:
             return self._ask_with_retry(question, call)
         except BaseException:
-            # the worker may be busy with an answer that nobody waits for any more
+            # the worker may be busy with an answer that is no longer needed
             self._drop()
             raise
         finally:
@@ -117,7 +109,7 @@ class ProcessDiffer:
         try:
             return worker.ask_once(question, call.check)
         except WorkerLost as error:
-            logger.warning("the process that compares texts is gone (%s): starting another", error)
+            logger.warning("the process that compares texts has ended (%s): starting another", error)
         self._drop()
         worker = self._start(call)
         try:
@@ -126,7 +118,7 @@ class ProcessDiffer:
                 raise WorkerLost("no other process could be started")
             return worker.ask_once(question, call.check)
         except WorkerLost as error:
-            raise IoError(f"the process that compares texts is gone: {error}", hint="try again") from error
+            raise IoError(f"the process that compares texts has ended: {error}", hint="try again") from error
 
     def _drop(self) -> None:
         worker, self._worker = self._worker, None
@@ -135,7 +127,7 @@ class ProcessDiffer:
             worker.ended.set()
 
     def _start(self, call: Call) -> _Worker | None:
-        """The worker, ready for questions; None where none can be started."""
+        """Returns a ready worker; None if none can be started."""
         if self._worker is not None:
             return self._worker
         if self._closed or monotonic() < self._not_before:
@@ -162,7 +154,7 @@ class ProcessDiffer:
 
 
 class _Worker(WorkerPool[None, bytes]):
-    """The worker process; `ended` is set when it was ended."""
+    """The worker process; `ended` is set when it has been closed."""
 
     def __init__(self) -> None:
         super().__init__(1, lambda: ChildProcess("snapd.differ.worker"), _decode, 1)
@@ -180,7 +172,7 @@ class _Worker(WorkerPool[None, bytes]):
         self.ask_once(b"", check_deadline)
 
     def ask_once(self, question: bytes, check: Callable[[], None]) -> bytes:
-        """Asks a question and waits for the answer, while `check` raises nothing; raises `WorkerLost`."""
+        """Asks a question and waits for the answer; raises `WorkerLost`, or what `check` raises."""
         self.ask(question, (None,))
         while True:
             for _, answer in list(self.answers(_POLL_SECONDS)):

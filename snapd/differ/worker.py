@@ -1,7 +1,4 @@
-"""The process that compares texts: questions on standard input, answers on standard output, until the input ends.
-
-Each is a frame: a header, then the bytes that it announces.
-"""
+"""The process that compares texts; questions and answers are frames: a header, then the announced bytes."""
 
 from __future__ import annotations
 
@@ -11,23 +8,18 @@ import struct
 from snapd.core.compare.text import compare_lines, hunks
 from snapd.store.files.durable import write_all
 
-QUESTION = struct.Struct("<BII")
-"""The kind of question, and the sizes of the old and the new text, bytes."""
-COUNT = 1
-"""Asks for the numbers of added and deleted lines, answered by `COUNTS`."""
-HUNKS = 2
-"""Asks for the hunks of a unified diff."""
+QUESTION = struct.Struct("<BII")  # kind of question, sizes of the old and the new text in bytes
+COUNT = 1  # asks for the numbers of added and deleted lines, answered by `COUNTS`
+HUNKS = 2  # asks for the hunks of a unified diff
 
-ANSWER = struct.Struct("<I")
-"""The size of the answer, bytes. The worker's first answer, before any question, is empty: it is ready."""
-COUNTS = struct.Struct("<II")
-"""Lines added, lines deleted."""
+ANSWER = struct.Struct("<I")  # size in bytes; the first answer, before any question, is empty: ready
+COUNTS = struct.Struct("<II")  # lines added, lines deleted
 
 _BUFFER = 1 << 20
 
 
 def serve(questions: int, answers: int) -> None:
-    """Says that it is ready, then answers questions in their order, until they end, even within one."""
+    """Sends the first answer, then answers questions in order until they end."""
     write_all(answers, ANSWER.pack(0))
     with open(questions, "rb", buffering=_BUFFER) as stream:
         while len(header := stream.read(QUESTION.size)) == QUESTION.size:
@@ -46,5 +38,5 @@ def main(_: str) -> None:
     try:
         serve(0, answers)
     except BrokenPipeError:
-        # the process that asked is gone
+        # the parent process is gone
         return

@@ -1,1 +1,1 @@
-"""Which folder is meant, and which history is its own."""
+"""Finds the folder that a caller means, and its history."""

@@ -1,10 +1,10 @@
-"""Knows a folder again that comes back under another name, and tells it from another one that has its name.
+"""Recognizes a folder that was moved or renamed, and another one that took its path.
 
-A folder is the same if its inode has the number that it had, and was born when it was: a number may be used again.
-Where the file system does not say when, the device must be the same, too. A copy has another inode. The copy of a git
-work tree is known by what git wrote when it made that work tree, and never again: the first entry of its reflog, and
-the time of a file that `cp -a`, `rsync -a` and backups keep. A clone and another work tree of the same repository have
-both of their own. Nothing is written into the project for this.
+A folder is the same if its inode number and birth time are the same, because a number may be used again. If the file
+system has no birth time, the device must be the same, too. A copy has another inode. A copy of a git work tree is
+recognized by what git wrote once, when it made the work tree: the first entry of its reflog, and the time of a file
+that `cp -a`, `rsync -a` and backups preserve. A clone and another work tree of the same repository have their own.
+Nothing is written into the project for this.
 """
 
 from __future__ import annotations
@@ -30,21 +30,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _AT_ONCE = -100
-"""The directory of an absolute path, for a call that takes one."""
+"""`AT_FDCWD`, which an absolute path ignores."""
 _ENTRY_BYTES = 4096
 _BESIDE = 10_000
-"""Folders beside the old name that are looked at, at most."""
+"""Maximum number of folders near the old path that are tried."""
 
 
 class Identity(NamedTuple):
-    """What tells a folder from others.
+    """What distinguishes a folder from others.
 
     Attributes:
-        device: where it is; another number may mean the same disk after a restart.
-        inode: its number there.
-        born: when, nanoseconds since 1970; None if that is not known.
-        git: of the work tree whose root it is: a digest of the first entry of its reflog, empty without one, and the
-            time of a file of git, with a colon between them. Empty if it is none; None if that is not known.
+        device: may be another number for the same disk after a restart.
+        born: birth time, nanoseconds since 1970; None if unknown.
+        git: for the root of a git work tree: a digest of the first entry of its reflog (empty without one), a colon,
+            and the time of a file of git. Empty for other folders; None if unknown.
     """
 
     device: int
@@ -53,22 +52,22 @@ class Identity(NamedTuple):
     git: str | None = None
 
     def is_now(self, now: Identity) -> bool | None:
-        """Whether another identity is a later one of the same folder; None if nobody knows."""
+        """Returns whether `now` is a later identity of the same folder; None if unknown."""
         is_born = None not in (self.born, now.born)
         if self.inode == now.inode and (self.born == now.born if is_born else self.device == now.device):
             return True
         if self.git is None or not now.git:
             return None
         (first, at), (first_now, at_now) = (self.git or ":").split(":"), now.git.split(":")
-        # some copies keep whole seconds only
+        # some copies preserve only whole seconds
         if at != at_now and not ("000000000" in (at[-9:], at_now[-9:]) and at[:-9] == at_now[:-9]):
             return False
-        # the first entries of a reflog expire
+        # entries of a reflog expire
         return True if first == first_now or not first or not first_now else None
 
 
 def identity_of(folder: str) -> Identity:
-    """The identity of a folder as it is now; raises `OSError` if there is none."""
+    """Returns the current identity of a folder; raises `OSError` if there is none."""
     status = os.stat(folder)
     return Identity(status.st_dev, status.st_ino, birth_ns(_AT_ONCE, os.fsencode(folder)), _git(folder))
 
@@ -76,7 +75,7 @@ def identity_of(folder: str) -> Identity:
 def _git(folder: str) -> str:
     path = os.path.join(folder, ".git")
     first = ""
-    # what is there is data of others
+    # not our data: may be anything
     with suppress(OSError, ValueError):
         if os.path.isfile(path):
             named = os.fsdecode(read_bounded(path, _ENTRY_BYTES)).removeprefix("gitdir: ").rstrip("\r\n")
@@ -91,19 +90,14 @@ def _git(folder: str) -> str:
 
 
 def is_another(store: str, folder: str) -> bool:
-    """Whether a store belongs to a folder that was at the path of this one before, and is certainly not it."""
+    """Returns whether a store belongs to a folder that was at this path before and is certainly another one."""
     known = _store_folder(store)
     with os_errors(folder):
         return known is not None and known[0] == folder and known[1].is_now(identity_of(folder)) is False
 
 
 def former_histories(store: str, folder: str) -> list[FormerHistory]:
-    """Lists the histories of a folder under a former name, and those of other folders that had its name.
-
-    Args:
-        store: the folder's own, which need not exist.
-        folder: absolute and canonical.
-    """
+    """Lists a folder's histories at former paths, and those of other folders that had its path; `store` is its own."""
     with suppress(OSError):
         now = identity_of(folder)
         return [
@@ -115,7 +109,7 @@ def former_histories(store: str, folder: str) -> list[FormerHistory]:
 
 
 def whereabouts(store: str, others: Iterable[str]) -> str | None:
-    """Finds where the folder of a store is now: one of `others`, or near its old name; None if it is not found."""
+    """Finds where the folder of a store is now: one of `others`, or near its old path; None if not found."""
     known = _store_folder(store)
     if known is None:
         return None
@@ -125,20 +119,11 @@ def whereabouts(store: str, others: Iterable[str]) -> str | None:
 
 
 def adopt(store: str, folder: str, old: str | None) -> tuple[FormerHistory, bool]:
-    """Makes a former history that of a folder; what the folder has by now is kept as another former history.
+    """Makes a former history that of a folder, and keeps the folder's current one as another former history.
 
-    Args:
-        store: the folder's own, which need not exist.
-        folder: absolute and canonical.
-        old: the former path, or the directory of the store; None for the only one that there is.
-
-    Returns:
-        The history; and whether the folder had another one.
-
-    Raises:
-        InvalidParams: there is no such history, or there are several.
-        StoreLocked: another process owns one of the stores.
-        IoError, StorageFull: nothing was taken.
+    `old` is the former path, or the directory of the former store; None for the only one. Returns the history, and
+    whether the folder had another one. Raises `InvalidParams` unless exactly one matches, and `StoreLocked` if another
+    process owns one of the stores.
     """
     if is_another(store, folder):
         set_aside(store)
@@ -162,7 +147,7 @@ def adopt(store: str, folder: str, old: str | None) -> tuple[FormerHistory, bool
             set_aside(store)
         elif os.path.lexists(store):
             remove(store)
-        # first: a history that is not of its folder is set aside
+        # before the rename: a store that does not name its folder would be set aside
         remember(taken.store, folder)
         with os_errors(store):
             os.rename(taken.store, store)
@@ -173,7 +158,7 @@ def adopt(store: str, folder: str, old: str | None) -> tuple[FormerHistory, bool
 
 
 def set_aside(store: str) -> None:
-    """Gives a store another name, under which it stays a former history; raises `StoreLocked`, `IoError`."""
+    """Renames a store, so that it becomes a former history; raises `StoreLocked`, `IoError`."""
     lock = Ownership(store, None)
     try:
         with os_errors(store):
@@ -184,7 +169,7 @@ def set_aside(store: str) -> None:
 
 
 def remember(store: str, folder: str) -> None:
-    """Writes down which folder a store belongs to; raises `IoError`, `StorageFull`."""
+    """Records which folder a store belongs to; raises `IoError`, `StorageFull`."""
     path = os.path.join(store, "root.json")
     with os_errors(folder):
         now = {"path": folder, **identity_of(folder)._asdict()}
@@ -195,7 +180,7 @@ def remember(store: str, folder: str) -> None:
 
 
 def _store_folder(store: str) -> tuple[str, Identity] | None:
-    """The path and the identity of the folder of a store; None if it does not say."""
+    """Returns the path and identity of a store's folder; None if the store does not have them."""
     found = read_root_note(store)
     try:
         return found["path"], Identity(found["device"], found["inode"], found.get("born"), found.get("git"))
@@ -204,7 +189,7 @@ def _store_folder(store: str) -> tuple[str, Identity] | None:
 
 
 def _other_stores(store: str) -> Iterator[tuple[str, str, Identity]]:
-    """The other stores with a history, each with the path and the identity of its folder."""
+    """Yields the other stores with a history, each with the path and identity of its folder."""
     above = os.path.dirname(store)
     for name in sorted(os.listdir(above)) if os.path.isdir(above) else ():
         path = os.path.join(above, name)
@@ -220,7 +205,7 @@ def _is_at(folder: str, then: Identity) -> bool:
 
 
 def _renamed_candidates(path: str) -> Iterator[str]:
-    """The folders that a path leads to if one part of it was renamed, in the folder in which it is."""
+    """Yields what the path would be if its last missing parent had been renamed in place."""
     above, rest = os.path.split(path)
     while not os.path.isdir(above):
         above, name = os.path.split(above)

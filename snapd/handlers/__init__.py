@@ -1,4 +1,4 @@
-"""The handlers of the methods, in one module for each family: from the wire's objects to the core's, and back."""
+"""The handlers of the wire methods, one module per family: they convert between wire and core."""
 
 from __future__ import annotations
 

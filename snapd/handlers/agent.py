@@ -27,7 +27,7 @@ _NEEDED = {
     "subagentBegin": ("subagent_id",),
     "subagentEnd": ("subagent_id",),
 }
-"""The params that an event needs."""
+"""The required params of each event."""
 _BEGINNINGS = ("prompt", "callBegin", "subagentBegin")
 
 

@@ -1,4 +1,4 @@
-"""Binds handlers to the methods of the wire's table; the context in which a handler runs."""
+"""Binds handlers to wire methods, and defines the context in which they run."""
 
 from __future__ import annotations
 
@@ -23,14 +23,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Context:
-    """What a handler gets besides the params of its request.
-
-    Attributes:
-        workspace: the workspace of the request.
-        roots: the paths under which the client may name its files, the canonical one first.
-        client: identifies the client; the same object for all its requests.
-        call: the cancellation and progress of the request.
-    """
+    """The context of a request; `roots` are the paths under which its files may be named, the canonical one first."""
 
     workspace: SharedWorkspace
     roots: tuple[bytes, ...]
@@ -43,14 +36,7 @@ class Context:
         return self.workspace.policy.enabled(self.client)
 
     def need_snapshots(self, purpose: str) -> None:
-        """Makes sure that this client has snapshots turned on.
-
-        Args:
-            purpose: what there is nothing for otherwise, such as "begin a step on".
-
-        Raises:
-            InvalidParams: it has not.
-        """
+        """Raises `InvalidParams` if this client has snapshots off; `purpose` is for the message: "begin a step on"."""
         if not self.enabled:
             raise InvalidParams(
                 f"snapshots are off for this client, so there is nothing to {purpose}",
@@ -63,27 +49,18 @@ P = TypeVar("P", bound=RequestParams)
 R = TypeVar("R", bound=attrs.AttrsInstance)
 
 Handler = Callable[[Context, P], R]
-"""Carries out a request in a context: takes its params and returns its result."""
 
 _OF_LSP = "partialResultToken"
-"""What clients of the Language Server Protocol may send with any request, besides `workDoneToken`."""
+"""Params that LSP clients may send with any request, besides `workDoneToken`."""
 
 bound: dict[str, Handler[Any, Any]] = {}
-"""The handlers that are bound so far, by the name of their method."""
 
 
 def structured(method: Method[P, Any], given: object) -> P:
-    """The params of a request as an object.
+    """Converts JSON params to an object. Raises `InvalidParams` for the first wrong field.
 
-    A method that changes something refuses fields that it does not know: a misspelt `dryRun` would change files. One
-    that reads ignores them, as those of newer clients.
-
-    Args:
-        method: of the request.
-        given: a JSON value.
-
-    Raises:
-        InvalidParams: the params do not fit. It names the first field that is wrong, and what it may have meant.
+    A method that changes something refuses unknown fields, as a misspelt `dryRun` would change files; others ignore
+    them.
     """
     if isinstance(given, dict) and _OF_LSP in given:
         given = {name: value for name, value in given.items() if name != _OF_LSP}
@@ -103,11 +80,7 @@ def structured(method: Method[P, Any], given: object) -> P:
 
 
 def handles(method: Method[P, R]) -> Callable[[Handler[P, R]], Handler[P, R]]:
-    """Makes the decorated function the handler of a method.
-
-    Raises:
-        ValueError: the method has a handler already.
-    """
+    """Makes the decorated function the handler of a method. Raises `ValueError` if it already has one."""
 
     def bind(handler: Handler[P, R]) -> Handler[P, R]:
         if method.name in bound:
@@ -119,13 +92,13 @@ def handles(method: Method[P, R]) -> Callable[[Handler[P, R]], Handler[P, R]]:
 
 
 def _expecting(handler: Handler[Any, Any]) -> Handler[Any, Any]:
-    """Answers with an error where the core only foretold what it would do, because the client expects another plan."""
+    """Raises `PlanChanged` if the core only planned, because the client expects another plan."""
 
     def handle(context: Context, params: Any) -> Any:
         result = handler(context, params)
         if isinstance(params.expect, str) and result.plan not in (None, params.expect):
             raise PlanChanged(
-                "something else would be done than the plan that the request expects", outcome=unstructure(result)
+                "the request would do something other than the plan that it expects", outcome=unstructure(result)
             )
         return result
 

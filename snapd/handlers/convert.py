@@ -1,4 +1,4 @@
-"""Converts between the wire's values and the core's: hashes, file names, modes, outcomes, cursors."""
+"""Converts between values of the wire and the core: hashes, file names, modes, outcomes, cursors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import json
 import os
 import re
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+from functools import cache
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, TypeVar, Union, get_args, get_origin
 
 import attrs
 
@@ -22,7 +24,7 @@ from snapd.wire.snapshot import DiffResult
 from snapd.wire.words import system_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from snapd.core.answers import FormerHistory
     from snapd.core.compare.file_diff import FileDelta
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
         ChangedBy,
         Decision,
         Details,
-        Dispute,
         FileOutcome,
         ObjectId,
         OnConflict,
@@ -41,7 +42,10 @@ if TYPE_CHECKING:
 
     from .binding import Context
 
+    Conversion = Callable[[Any, bytes], Any]
+
 Result = TypeVar("Result", bound=wire.Outcome)
+Wire = TypeVar("Wire", bound=attrs.AttrsInstance)
 
 _DIGEST_BYTES = 16
 _HASH = 40
@@ -51,7 +55,7 @@ _TIME = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}:[0-9]{2}:[0-9]{2})(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})"
 )
 _OF_ONE_PAGE = ("cursor", "limit", "work_done_token")
-"""The params that may be others for each page."""
+"""The params that may differ from page to page."""
 
 
 class Name(TypedDict):
@@ -62,29 +66,21 @@ class Name(TypedDict):
 
 
 def tree(context: Context, hash_: str) -> ObjectId:
-    """Returns the tree of a hash or of its beginning; raises `UnknownSnapshot` unless exactly one begins with it."""
+    """The tree for a hash prefix. Raises `UnknownSnapshot` unless exactly one matches."""
     if len(hash_) == _HASH:
         return bytes.fromhex(hash_)
     return context.workspace.snapshots.beginning(hash_, context.call)
 
 
 def optional_tree(context: Context, hash_: str | None) -> ObjectId | None:
-    """Returns the tree of a hash or of its beginning; None for None."""
+    """The tree for a hash prefix; None for None."""
     return None if hash_ is None else tree(context, hash_)
 
 
 def names(root: bytes, raw: bytes, directory: bytes = b"") -> tuple[RelPath, ...]:
-    """Lists the names below the root that a path has now: without links on the way, and what it leads to.
+    """The names below `root` that a path has now: with symlinks on the way resolved, and its target; none if outside.
 
-    A `..` behind a link means the folder above where the link leads to some programs, to others that above the link.
-
-    Args:
-        root: the root of the workspace.
-        raw: the path.
-        directory: what a relative path is relative to, itself relative to the root or absolute.
-
-    Returns:
-        Each name once; empty if the path is outside the workspace, or is the root itself.
+    Programs differ on `..` after a symlink, the parent of its target or of the symlink itself; so both are included.
     """
     full = os.path.join(root, directory, raw).rstrip(b"/")
     above, last = os.path.split(full)
@@ -98,17 +94,10 @@ def names(root: bytes, raw: bytes, directory: bytes = b"") -> tuple[RelPath, ...
 
 
 def path(context: Context, text: str, field: str, known: Callable[[RelPath], bool] | None = None) -> RelPath:
-    """Returns the path of a file in a request.
+    """The name of a file, given as a relative path, an absolute path, or a `file:` URI.
 
-    Args:
-        context: of the request.
-        text: a relative path, an absolute path, or a `file:` URI.
-        field: the name of the request's field.
-        known: whether the request can be about a name; of a path with links, the first such name counts.
-
-    Raises:
-        InvalidParams: it is no path.
-        PathOutsideWorkspace: it leads elsewhere, has a `..`, or leads into a `.git`.
+    Of the names of a path with symlinks, the first `known` one is used. Raises `InvalidParams`, or
+    `PathOutsideWorkspace` if it leads outside or into a `.git`, or has a `..`.
     """
     raw, root = from_text(text, field), context.workspace.root
     try:
@@ -125,18 +114,18 @@ def path(context: Context, text: str, field: str, known: Callable[[RelPath], boo
 def paths(
     context: Context, texts: Iterable[str] | None, field: str, known: Callable[[RelPath], bool] | None = None
 ) -> list[RelPath]:
-    """Returns the paths of files in a request. Raises like `path`."""
+    """The names of files in a request. Raises as `path`."""
     return [path(context, text, f"{field}[{at}]", known) for at, text in enumerate(texts or ())]
 
 
 def all_names(context: Context, texts: Iterable[str] | None, field: str) -> list[RelPath]:
-    """Returns all names of files in a request that selects files. Raises like `path`."""
+    """All names of files in a request that selects files. Raises as `path`."""
     first = paths(context, texts, field)
     return list(dict.fromkeys(name for each in first for name in (each, *names(context.workspace.root, each))))
 
 
 def in_snapshot(context: Context, hash_: str) -> Callable[[RelPath], bool]:
-    """Returns what says whether a snapshot has a file."""
+    """Returns a predicate for the files of a snapshot."""
     found = tree(context, hash_)
     return lambda path: context.workspace.snapshots.entry(found, path) is not None
 
@@ -144,18 +133,9 @@ def in_snapshot(context: Context, hash_: str) -> Callable[[RelPath], bool]:
 def claims(
     context: Context, texts: Iterable[str] | None, directory: str | None
 ) -> tuple[list[RelPath] | None, list[str]]:
-    """Finds what an agent claims that it wrote: every name below the root of the files that it names.
+    """The names of the files that an agent reports to have written, relative to `directory` or the root; None for None.
 
-    Args:
-        context: of the request.
-        texts: the files, as the agent names them; None if it does not say.
-        directory: what relative names are relative to; None for the root.
-
-    Returns:
-        The names, None if the agent does not say; and the files that are not below the root, or cannot exist.
-
-    Raises:
-        InvalidParams: the directory is no path.
+    Also returns the files that are outside the root or cannot exist.
     """
     found: dict[RelPath, None] = {}
     outside = []
@@ -172,45 +152,88 @@ def claims(
 
 
 def absolute(text: str, field: str) -> bytes:
-    """The bytes of a path that must be absolute, or of a `file:` URI; raises `InvalidParams`."""
+    """The bytes of an absolute path or `file:` URI. Raises `InvalidParams`."""
     path = from_text(text, field)
     if not path.startswith(b"/"):
         raise InvalidParams(
             f"{field}: expected an absolute path, got {text!r}",
-            hint="the daemon does not know the folder of the client: name the whole path",
+            hint="the daemon does not know the client's directory: send an absolute path",
             field=field,
         )
     return path
 
 
 def name(root: bytes, found: RelPath) -> Name:
-    """Returns the fields that name a file: readable, and also exact if the name is not UTF-8."""
+    """The fields that name a file: readable, and also exact if the name is not UTF-8."""
     return {"file": shown(found), "uri": None if is_utf8(found) else to_uri(os.path.join(root, found))}
 
 
 def exact_name(root: bytes, found: RelPath) -> str:
-    """Returns the name of a file where one field has to do: its `file:` URI if it is not UTF-8."""
+    """The name of a file for a single field: its `file:` URI if it is not UTF-8."""
     return shown(found) if is_utf8(found) else to_uri(os.path.join(root, found))
 
 
+def to_wire(kind: type[Wire], source: object, root: bytes = b"", /, **given: Any) -> Wire:
+    """Builds a wire object from a core object.
+
+    A field that is not `given` comes from the attribute of its name, converted by its type: hashes from trees, strings
+    from bytes, lists from tuples, wire from core objects. `file` and `uri` come from `path`.
+    """
+    has_path, conversions = _conversions(kind, *given)
+    for field, convert in conversions:
+        value = getattr(source, field)
+        given[field] = value if value is None or convert is None else convert(value, root)
+    if has_path:
+        given |= name(root, source.path)  # type: ignore[attr-defined]
+    return kind(**given)
+
+
+@cache
+def _conversions(kind: Hashable, *given: str) -> tuple[bool, tuple[tuple[str, Conversion | None], ...]]:
+    """Whether `path` names the file, and the conversion of each other field that is not given."""
+    left = {field.name: field.type for field in wire.fields_of(kind) if field.name not in given}
+    has_path = left.pop("uri", None) is not None and left.pop("file", None) is not None
+    return has_path, tuple((field, _conversion(type_)) for field, type_ in left.items())
+
+
+def _conversion(type_: Any) -> Conversion | None:
+    """The conversion to a wire type other than None from a core value; None if none is needed."""
+    base, *marks = get_args(type_) if get_origin(type_) is Annotated else (type_,)
+    if get_origin(base) in (Union, UnionType):
+        kinds = [each for each in get_args(base) if each is not NoneType]
+        return _conversion(kinds[0]) if len(kinds) == 1 else None
+    if any(isinstance(mark, wire.Hexadecimal) for mark in marks):
+        return lambda value, _: value.hex()
+    if base == Literal[True]:
+        return lambda value, _: value or None
+    if base is str:
+        return lambda value, _: shown(value) if isinstance(value, bytes) else value
+    if attrs.has(base):
+        return lambda value, root: to_wire(base, value, root)
+    if get_origin(base) is list:
+        (item,) = map(_conversion, get_args(base))
+        return lambda values, root: list(values) if item is None else [item(value, root) for value in values]
+    return None
+
+
 def mode(bits: int | None) -> str | None:
-    """Returns a mode as an octal string."""
+    """Formats a mode in octal."""
     return None if bits is None else f"{bits:o}"
 
 
 def moment(milliseconds: int) -> str:
-    """Converts a time, in milliseconds since 1970, to RFC 3339."""
+    """Formats milliseconds since 1970 as RFC 3339."""
     when = _EPOCH + timedelta(milliseconds=milliseconds)
     return when.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def seconds(text: str, field: str) -> int:
-    """Returns a time of RFC 3339 in a request in whole seconds since 1970. Raises `InvalidParams`."""
+    """Parses an RFC 3339 time to whole seconds since 1970. Raises `InvalidParams`."""
     return milliseconds(text, field) // 1000
 
 
 def milliseconds(text: str, field: str) -> int:
-    """Returns a time of RFC 3339 in a request in milliseconds since 1970. Raises `InvalidParams`."""
+    """Parses an RFC 3339 time to milliseconds since 1970. Raises `InvalidParams`."""
     found = _TIME.fullmatch(text)
     try:
         if found is not None:
@@ -224,7 +247,7 @@ def milliseconds(text: str, field: str) -> int:
 
 
 def options(context: Context, params: Any, default: OnConflict = "merge") -> OperationOptions:
-    """Returns how the client wants an operation done; `default` applies if it did not say what to do with conflicts."""
+    """The options of an operation; `default` applies if the client did not choose how to handle conflicts."""
     on_conflict, expect = getattr(params, "on_conflict", None), params.expect
     decisions: dict[str, Decision] = getattr(params, "decisions", None) or {}
     return OperationOptions(
@@ -238,27 +261,19 @@ def options(context: Context, params: Any, default: OnConflict = "merge") -> Ope
 
 
 def skipped(root: bytes, skips: Iterable[Skip]) -> list[wire.Skipped]:
-    """Converts the files that a snapshot could not capture."""
-    return [wire.Skipped(**name(root, skip.path), reason=skip.reason.value) for skip in skips]
+    """Converts files that a snapshot could not capture."""
+    return [to_wire(wire.Skipped, skip, root, reason=skip.reason.value) for skip in skips]
 
 
 def former_histories(found: Iterable[FormerHistory]) -> list[wire.FormerHistory] | None:
-    """Converts the histories that a folder may take."""
-    return [wire.FormerHistory(folder=each.folder, store=each.store, reason=each.why) for each in found] or None
+    """Converts the histories that a folder may adopt."""
+    return [to_wire(wire.FormerHistory, each, reason=each.why) for each in found] or None
 
 
 def file_outcomes(root: bytes, outcomes: Iterable[FileOutcome]) -> list[wire.FileOutcome]:
     """Converts the outcomes of files."""
     return [
-        wire.FileOutcome(
-            **name(root, outcome.path),
-            outcome=outcome.outcome,
-            reason=outcome.reason,
-            renamed_from=None if outcome.renamed_from is None else shown(outcome.renamed_from),
-            branch=None if outcome.branch is None else shown(outcome.branch),
-            message=system_error(outcome.reason or ""),
-        )
-        for outcome in outcomes
+        to_wire(wire.FileOutcome, outcome, root, message=system_error(outcome.reason or "")) for outcome in outcomes
     ]
 
 
@@ -268,41 +283,25 @@ def outcome(root: bytes, result: Outcome) -> wire.Outcome:
 
 
 def outcome_of(kind: type[Result], root: bytes, result: Outcome, **more: Any) -> Result:
-    """Converts the outcome of an operation whose answer has more fields."""
-    return kind(
-        applied=result.applied,
-        before=result.before.hex(),
-        after=result.after.hex(),
-        files=file_outcomes(root, result.files),
-        details=details(root, result.details),
-        plan=result.plan,
-        **more,
-    )
+    """Converts the outcome of an operation to a result with more fields."""
+    files = file_outcomes(root, result.files)
+    return to_wire(kind, result, root, files=files, details=details(root, result.details), **more)
 
 
 def details(root: bytes, found: Details | None) -> wire.Details | None:
     """Converts what an operation changes; None for None."""
     if found is None:
         return None
-    return wire.Details(
-        additions=found.additions,
-        deletions=found.deletions,
-        diff=found.diff,
-        contested=[
-            wire.Contested(
-                **name(root, file.path),
-                name=file.name,
-                reason=file.reason,
-                by=[_changed_by(each) for each in file.by],
-                dispute=None if file.dispute is None else _dispute(file.dispute),
-            )
-            for file in found.contested
-        ],
-    )
+    contested = [
+        to_wire(wire.Contested, file, root, by=[_changed_by(each) for each in file.by]) for file in found.contested
+    ]
+    return to_wire(wire.Details, found, contested=contested)
 
 
 def _changed_by(found: ChangedBy) -> wire.ChangedBy:
-    return wire.ChangedBy(
+    return to_wire(
+        wire.ChangedBy,
+        found,
         author="operation"
         if found.kind is not None
         else "step"
@@ -311,38 +310,17 @@ def _changed_by(found: ChangedBy) -> wire.ChangedBy:
         if found.is_unknown
         else "user",
         at=None if found.milliseconds is None else moment(found.milliseconds),
-        step_id=found.step_id,
-        session_id=found.session_id,
-        agent=found.agent,
-        kind=found.kind,
         elsewhere=None if found.cause else True,
     )
 
 
-def _dispute(found: Dispute) -> wire.Dispute:
-    return wire.Dispute(line=found.line, now=list(found.now), left=list(found.left), wanted=list(found.wanted))
-
-
 def file_diff(root: bytes, delta: FileDelta) -> wire.FileDiff:
     """Converts a changed file with its contents."""
-    return wire.FileDiff(
-        **name(root, delta.path),
-        status=delta.status,
-        before=delta.before,
-        after=delta.after,
-        additions=delta.additions,
-        deletions=delta.deletions,
-        binary=delta.binary,
-        too_large=True if delta.too_large else None,
-        encoding=delta.encoding,
-        renamed_from=None if delta.renamed_from is None else shown(delta.renamed_from),
-        old_mode=mode(delta.old_mode),
-        new_mode=mode(delta.new_mode),
-    )
+    return to_wire(wire.FileDiff, delta, root, old_mode=mode(delta.old_mode), new_mode=mode(delta.new_mode))
 
 
 def diff(parts: Sequence[bytes], *, exact: bool) -> DiffResult:
-    """Converts a unified diff, of which each part is about one file."""
+    """Converts a unified diff given as one part per file."""
     if not exact:
         return DiffResult(diff=as_text(parts))
     data = b"".join(parts)
@@ -353,23 +331,13 @@ def diff(parts: Sequence[bytes], *, exact: bool) -> DiffResult:
 
 def file_change(root: bytes, delta: FileDelta) -> wire.FileChange:
     """Converts a changed file without its contents."""
-    return wire.FileChange(
-        **name(root, delta.path),
-        status=delta.status,
-        additions=delta.additions,
-        deletions=delta.deletions,
-        binary=delta.binary,
-    )
+    return to_wire(wire.FileChange, delta, root, renamed_from=None, shared=None, shared_with=None)
 
 
 class PagedRequest:
-    """A request that is answered in pages. Its cursors are valid for the same params only.
+    """A request that is answered in pages. A cursor is base64 of a digest of params and position, and the position.
 
-    A cursor is a digest of the params and the position, followed by the position, in base64. So a cursor that was made
-    up, altered, or taken from an answer to other params is recognised.
-
-    Args:
-        params: the params of the request; all but `_OF_ONE_PAGE` must stay the same from page to page.
+    So one that is invented, altered, or from an answer to other params is detected.
     """
 
     def __init__(self, params: Any) -> None:
@@ -378,19 +346,15 @@ class PagedRequest:
         self._cursor: str | None = params.cursor
 
     def cursor(self, position: bytes) -> str:
-        """Returns the cursor of a position. It is never empty."""
+        """The cursor of a position; never empty."""
         return base64.urlsafe_b64encode(self._digest(position) + position).decode()
 
     def optional_cursor(self, number: int | None) -> str | None:
-        """Returns the cursor of a position that is a number; None for None."""
+        """The cursor of a numeric position; None for None."""
         return None if number is None else self.cursor(b"%d" % number)
 
     def position(self) -> bytes | None:
-        """Returns the position of the request's cursor, None for the first page.
-
-        Raises:
-            InvalidParams: the cursor does not belong to these params.
-        """
+        """The position of the request's cursor; None for the first page. Raises `InvalidParams` for a wrong cursor."""
         if self._cursor is None:
             return None
         try:
@@ -404,14 +368,14 @@ class PagedRequest:
         return position
 
     def number(self) -> int | None:
-        """Like `position`, for a position that is a number."""
+        """Like `position`, for a number."""
         position = self.position()
         if position is not None and not _NUMBER.fullmatch(position):
             raise _not_a_cursor()
         return None if position is None else int(position)
 
     def number_and_names(self) -> tuple[int, list[bytes]] | None:
-        """Like `position`, for a number and file names behind it, each after a NUL."""
+        """Like `position`, for a number followed by file names, each after a NUL."""
         position = self.position()
         if position is None:
             return None
@@ -426,7 +390,7 @@ class PagedRequest:
 
 def _not_a_cursor() -> InvalidParams:
     return InvalidParams(
-        "cursor: not the nextCursor of a page of this question",
+        "cursor: not a nextCursor of this request",
         hint="leave it out to get the first page",
         field="cursor",
     )

@@ -1,11 +1,11 @@
-"""Converts the core's sessions, steps, history entries and events for the wire; handles `snapshot/events`."""
+"""Converts sessions, steps, history entries and events for the wire; handles `snapshot/events`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from snapd.core.feed import DriftNotice, ReviewNotice, SessionMoved, TrackNotice
-from snapd.model.paths import shown, to_uri
+from snapd.model.paths import to_uri
 from snapd.wire import message as message_wire
 from snapd.wire import methods
 from snapd.wire import session as wire
@@ -42,14 +42,11 @@ if TYPE_CHECKING:
 def session(view: SessionView) -> wire.Session:
     """Converts a session."""
     found = view.session
-    return wire.Session(
-        session_id=found.session_id,
-        agent=found.agent,
-        title=found.title,
-        name=found.name,
+    return convert.to_wire(
+        wire.Session,
+        found,
         started_at=convert.moment(found.started),
         ended_at=None if found.ended is None else convert.moment(found.ended),
-        step_count=found.step_count,
         undoable=view.undoable,
         redoable=view.redoable,
         origin=_origin(view.origin),
@@ -59,33 +56,25 @@ def session(view: SessionView) -> wire.Session:
 
 
 def signature(found: SignatureStatus | None) -> origins.Signature | None:
-    """Converts what is known of a signature."""
+    """Converts the state of a signature."""
     if found is None:
         return None
     signed = None if found.signed is None else convert.moment(found.signed)
-    return origins.Signature(
-        state=found.state, signer=found.signer, key=found.key, signed_at=signed, reason=found.reason
-    )
+    return convert.to_wire(origins.Signature, found, signed_at=signed)
 
 
 def _origin(origin: SessionOrigin | None) -> origins.Origin | None:
-    return None if origin is None else origins.Origin(remote=origin.remote, host=origin.host)
+    return None if origin is None else convert.to_wire(origins.Origin, origin)
 
 
 def step(root: bytes, view: StepView) -> wire.Step:
     """Converts a step."""
     found = view.step
-    return wire.Step(
-        step_id=found.step_id,
-        session_id=found.begun.session_id,
-        index=found.begun.index,
+    return convert.to_wire(
+        wire.Step,
+        found.begun,
         parent_step_id=found.begun.parent,
-        message_id=found.begun.message_id,
-        part_id=found.begun.part_id,
         agent=view.agent,
-        tool=found.begun.tool,
-        description=found.begun.description,
-        command=found.begun.command,
         started_at=convert.moment(found.started),
         ended_at=None if found.ended is None else convert.moment(found.ended),
         late=found.begun.began is not None or None,
@@ -103,45 +92,28 @@ def step(root: bytes, view: StepView) -> wire.Step:
 
 def message(view: MessageView) -> Message:
     """Converts a message."""
-    return Message(
-        session_id=view.message.session_id,
-        message_id=view.message.message_id,
-        text=view.message.text,
-        at=convert.moment(view.message.started),
-        steps=view.steps,
-        files=view.files,
-        additions=view.additions,
-        deletions=view.deletions,
-        state=view.state,
-    )
+    sent = view.message
+    at = convert.moment(sent.started)
+    return convert.to_wire(Message, view, session_id=sent.session_id, message_id=sent.message_id, text=sent.text, at=at)
 
 
 def operation(found: Operation) -> wire.Operation:
     """Converts an operation that can be undone."""
-    return wire.Operation(
+    return convert.to_wire(
+        wire.Operation,
+        found,
         operation_id=found.name,
         kind=found.operated.kind,
-        session_id=found.session_id,
         at=convert.moment(found.milliseconds),
         before=found.from_.tree.hex(),
         after=found.after.tree.hex(),
-        state=found.state,
     )
 
 
 def files(root: bytes, summaries: Iterable[FileSummary]) -> list[FileChange]:
     """Converts changed files, without their contents."""
     return [
-        FileChange(
-            **convert.name(root, summary.path),
-            status=summary.status,
-            additions=summary.additions,
-            deletions=summary.deletions,
-            binary=summary.binary,
-            renamed_from=None if summary.renamed_from is None else shown(summary.renamed_from),
-            shared=True if summary.shared else None,
-            shared_with=list(summary.shared_with) or None,
-        )
+        convert.to_wire(FileChange, summary, root, shared_with=list(summary.shared_with) or None)
         for summary in summaries
     ]
 
@@ -149,18 +121,16 @@ def files(root: bytes, summaries: Iterable[FileSummary]) -> list[FileChange]:
 def entry(root: bytes, found: HistoryEntry) -> message_wire.Entry:
     """Converts an entry of the history."""
     is_operation = found.kind not in ("step", "user", "message")
-    return message_wire.Entry(
-        kind=found.kind,
+    return convert.to_wire(
+        message_wire.Entry,
+        found,
+        root,
         at=convert.moment(found.milliseconds),
         step=None if found.step is None else step(root, found.step),
-        session_id=found.session_id,
         message_id=None if found.message is None else found.message.message_id,
         text=None if found.message is None else found.message.text,
         steps=list(found.turned) if is_operation else None,
-        state=found.state,
         operations=[operation(each) for each in found.operations] or None,
-        before=found.before.hex(),
-        after=None if found.after is None else found.after.hex(),
         files=files(root, found.files),
         unknown=found.is_unknown or None,
     )
@@ -168,7 +138,7 @@ def entry(root: bytes, found: HistoryEntry) -> message_wire.Entry:
 
 @handles(methods.EVENTS)
 def events(context: Context, params: EventsParams) -> EventsResult:
-    """Lists the notifications after one."""
+    """Lists the notifications after a given one."""
     found, latest = context.workspace.event_log.since(params.since)
     if found is None:
         return EventsResult(reset=True, latest=latest)
@@ -176,7 +146,7 @@ def events(context: Context, params: EventsParams) -> EventsResult:
 
 
 def encode_news(root: bytes, news: NumberedNotice) -> tuple[str, dict[str, Any]]:
-    """Returns the method and the params (JSON values) of the notification for an event of a workspace."""
+    """The method and params (JSON values) of the notification for an event of a workspace."""
     made = _notification(root, news)
     return made.method, unstructure(made.params)
 

@@ -47,7 +47,9 @@ def status(context: Context, params: wire.StatusParams) -> wire.StatusResult:
     if found.folder_excludes:
         in_use += (SettingInUse("exclude", found.folder_excludes, "folder"),)
     look = found.full_look
-    return wire.StatusResult(
+    return convert.to_wire(
+        wire.StatusResult,
+        found,
         enabled=context.enabled,
         workspace_uri=to_uri(workspace.root),
         within=_within(context),
@@ -55,9 +57,6 @@ def status(context: Context, params: wire.StatusParams) -> wire.StatusResult:
         if params.file is None
         else workspace.work_tree.is_ignored(convert.path(context, params.file, "file")),
         project_id=workspace.project_id,
-        files=found.files,
-        watcher=found.watcher,
-        watcher_reason=found.watcher_reason,
         full_look=None if look is None else FullLook(at=convert.moment(look.at), reason=look.why),
         last_hash=None if found.last is None else found.last.hex(),
         store=StoreInfo(path=found.store_path, bytes=found.store_bytes),
@@ -81,14 +80,7 @@ def _within(context: Context) -> str | None:
 
 def _open_step(view: StepView) -> wire.OpenStep:
     begun = view.step.begun
-    return wire.OpenStep(
-        session_id=begun.session_id,
-        step_id=begun.step_id,
-        agent=view.agent,
-        tool=begun.tool,
-        description=begun.description,
-        started_at=convert.moment(view.step.started),
-    )
+    return convert.to_wire(wire.OpenStep, begun, agent=view.agent, started_at=convert.moment(view.step.started))
 
 
 def _json(value: bool | float | str | tuple[str, ...] | None) -> bool | float | str | list[str] | None:
@@ -104,7 +96,7 @@ def cleanup(context: Context, params: wire.CleanupParams) -> wire.CleanupResult:
 
 @handles(methods.PURGE)
 def purge(context: Context, params: wire.PurgeParams) -> wire.PurgeResult:
-    """Removes the contents of files, or everything, from all that was ever stored."""
+    """Removes the contents of files, or everything, from the whole store."""
     paths = convert.paths(context, params.files, "files")
     messages = tuple(dict.fromkeys(params.messages or ()))
     if params.everything == bool(paths or messages):
@@ -116,34 +108,17 @@ def purge(context: Context, params: wire.PurgeParams) -> wire.PurgeResult:
         done = upkeep.purge_all(params.dry_run, context.call)
     else:
         done = upkeep.purge(paths, params.dry_run, context.call, messages=messages)
-    return wire.PurgeResult(
-        applied=done.applied,
-        files=[
-            wire.PurgedFile(
-                **convert.name(context.workspace.root, file.path),
-                versions=file.versions,
-                bytes=file.size,
-                in_folder=file.in_folder,
-            )
-            for file in done.files
-        ],
-        snapshots=done.snapshots,
-        sessions=done.sessions,
-        messages=done.messages,
-        freed_bytes=done.freed,
-        still_in_git=done.linked,
-        fetched=done.fetched,
-        remotes=list(done.remotes),
-    )
+    files = [convert.to_wire(wire.PurgedFile, file, context.workspace.root, bytes=file.size) for file in done.files]
+    return convert.to_wire(wire.PurgeResult, done, files=files, freed_bytes=done.freed, still_in_git=done.linked)
 
 
-# these callers name the exact state that they want
+# these requests name the exact state that they want
 _DEFAULT: OnConflict = "overwrite"
 
 
 @handles(methods.RESTORE)
 def restore(context: Context, params: RestoreParams) -> Outcome:
-    """Makes the working tree exactly a snapshot."""
+    """Makes the work tree match a snapshot exactly."""
     asked = convert.options(context, params, _DEFAULT)
     result = context.workspace.snapshots.restore(convert.tree(context, params.hash), asked, context.call)
     return convert.outcome(context.workspace.root, result)
@@ -164,7 +139,7 @@ def revert(context: Context, params: RevertParams) -> Outcome:
 
 
 def _path(context: Context, patch: Patch, text: str, field: str) -> RelPath:
-    """The name of a file that a snapshot has, if it has any of them; most are there as they are written."""
+    """The name of a file in the request that the snapshot has."""
     known = convert.in_snapshot(context, patch.hash)
     exact = convert.path(context, text, field)
     return exact if known(exact) else convert.path(context, text, field, known)
@@ -181,37 +156,8 @@ def check(context: Context, params: check_wire.CheckParams) -> check_wire.CheckR
 
 
 def result(root: bytes, found: checkup.CheckReport) -> check_wire.CheckResult:
-    """Converts the report of a check of the workspace with this root."""
-    return check_wire.CheckResult(
-        store=found.store,
-        quick=found.quick,
-        objects=found.objects,
-        bytes=found.bytes,
-        snapshots=found.snapshots,
-        events=found.events,
-        problems=[_problem(root, problem) for problem in found.problems],
-        repaired=[_problem(root, problem) for problem in found.repaired],
-        broken_snapshots=[tree.hex() for tree in found.broken],
-        leftovers=check_wire.Leftovers(files=found.leftovers.files, bytes=found.leftovers.bytes),
-        truncated=True if found.is_cut else None,
-        quarantine=found.quarantine,
-    )
-
-
-def _problem(root: bytes, problem: checkup.Problem) -> check_wire.Problem:
-    return check_wire.Problem(
-        kind=problem.kind,
-        subject=problem.subject,
-        message=problem.message,
-        files=[
-            check_wire.AffectedFile(
-                **convert.name(root, touched.path), snapshots=[tree.hex() for tree in touched.snapshots]
-            )
-            for touched in problem.files
-        ],
-        snapshots=[tree.hex() for tree in problem.snapshots],
-        steps=[
-            check_wire.AffectedStep(session_id=step.session_id, step_id=step.step_id, operation_id=step.operation_id)
-            for step in problem.steps
-        ],
+    """Converts the report of a check."""
+    broken = [tree.hex() for tree in found.broken]
+    return convert.to_wire(
+        check_wire.CheckResult, found, root, broken_snapshots=broken, truncated=True if found.is_cut else None
     )

@@ -1,4 +1,4 @@
-"""Handlers that only read: snapshot/list, fileAt, listFiles, fileExists, export, patch, diff and diffFull."""
+"""Read-only handlers: `snapshot/list`, `fileAt`, `listFiles`, `fileExists`, `export`, `patch`, `diff`, `diffFull`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 
 _SNAPSHOTS = 100
-"""On a page, if the client does not say."""
 _PREFIX = re.compile(r"[0-9a-f]{6,40}")
 
 
@@ -32,7 +31,7 @@ _PREFIX = re.compile(r"[0-9a-f]{6,40}")
 def list_snapshots(context: Context, params: wire.ListParams) -> wire.ListResult:
     """Lists the snapshots."""
     if params.prefix is not None and params.before is not None:
-        raise InvalidParams("before: not together with prefix", field="before")
+        raise InvalidParams("before: cannot be used with prefix", field="before")
     if params.prefix is not None and not _PREFIX.fullmatch(params.prefix):
         raise InvalidParams(
             f"prefix: expected 6 to 40 lower-case hexadecimal digits, got {params.prefix!r}", field="prefix"
@@ -51,16 +50,13 @@ def list_snapshots(context: Context, params: wire.ListParams) -> wire.ListResult
 
 def _taken(view: TakenView) -> wire.TakenSnapshot:
     taken = view.taken
-    return wire.TakenSnapshot(
+    return convert.to_wire(
+        wire.TakenSnapshot,
+        taken,
         hash=taken.tree.hex(),
         at=convert.moment(taken.milliseconds // 1000 * 1000),
-        kind=taken.kind,
         operation=view.operation,
         files=view.changed,
-        session_id=taken.session_id,
-        step_id=taken.step_id,
-        message_id=taken.message_id,
-        operation_id=taken.operation_id,
         agent=view.agent,
     )
 
@@ -102,7 +98,7 @@ def list_files(context: Context, params: wire.ListFilesParams) -> wire.ListFiles
 
 @handles(methods.FILE_EXISTS)
 def file_exists(context: Context, params: wire.FileExistsParams) -> wire.FileExistsResult:
-    """Says whether a snapshot has a file."""
+    """Reports whether a snapshot has a file."""
     path = convert.path(context, params.file, "file", convert.in_snapshot(context, params.hash))
     return wire.FileExistsResult(
         exists=context.workspace.snapshots.entry(convert.tree(context, params.hash), path) is not None

@@ -12,7 +12,6 @@ import attrs
 from snapd.core.actions.review.blame import BlameReport, DatedText
 from snapd.core.review.choice import Choice
 from snapd.model.errors import InvalidParams
-from snapd.model.paths import shown
 from snapd.wire import methods
 from snapd.wire import review as wire
 from snapd.wire.values import Outcome
@@ -51,25 +50,21 @@ def file(context: Context, params: wire.ReviewFileParams) -> wire.ReviewFileResu
     found = context.workspace.review.file(path, context.call)
     summary = found.file.summary
     before, after, encoding = found.decoded()
-    return wire.ReviewFileResult(
-        **convert.name(context.workspace.root, summary.path),
-        status=summary.status,
+    return convert.to_wire(
+        wire.ReviewFileResult,
+        summary,
+        context.workspace.root,
         before=before,
         after=after,
-        additions=summary.additions,
-        deletions=summary.deletions,
-        binary=summary.binary,
         too_large=True if found.too_large else None,
         encoding=encoding,
-        renamed_from=None if summary.renamed_from is None else shown(summary.renamed_from),
         old_mode=convert.mode(found.old_mode),
         new_mode=convert.mode(found.new_mode),
         id=found.file.id,
         hunks=[
-            wire.PendingHunk(
-                index=each.hunk.index,
-                header=each.hunk.header,
-                lines=list(each.hunk.lines),
+            convert.to_wire(
+                wire.PendingHunk,
+                each.hunk,
                 **_place("old", each.hunk.old),
                 **_place("new", each.hunk.new),
                 owners=_owners(context, each.owners),
@@ -96,9 +91,9 @@ def revert(context: Context, params: wire.ReviewRevertParams) -> Outcome:
 
 @handles(methods.BLAME)
 def blame(context: Context, params: wire.BlameParams) -> wire.BlameResult:
-    """Says who wrote each line of a file."""
+    """Reports who wrote each line of a file."""
     root = context.workspace.root
-    # of a link, people see what it leads to
+    # for a symlink, users see its target
     known = None if params.hash else lambda name: not os.path.islink(os.path.join(root, name))
     path = convert.path(context, params.file, "file", known)
     lines = None if params.range is None else (params.range.start, params.range.count)
@@ -113,19 +108,18 @@ def blame(context: Context, params: wire.BlameParams) -> wire.BlameResult:
     agents = {
         name: context.workspace.sessions.known(name).agent for name in {step.session_id for step in steps.values()}
     }
-    problems = [wire.NoteProblem(commit=each.commit, reason=each.reason) for each in blamed.problems]
+    problems = [convert.to_wire(wire.NoteProblem, each) for each in blamed.problems]
     return wire.BlameResult(lines=[_blamed(each, steps, agents) for each in found], note_problems=problems or None)
 
 
 def _given(params: wire.BlameParams) -> DatedText | None:
-    """The text that a request has; None for none."""
     if params.content is None:
         for field in ("encoding", "at"):
             if getattr(params, field) is not None:
-                raise InvalidParams(f"{field}: only together with content", field=field)
+                raise InvalidParams(f"{field}: only valid with content", field=field)
         return None
     if params.hash is not None:
-        raise InvalidParams("hash: not together with content", field="hash")
+        raise InvalidParams("hash: cannot be used with content", field="hash")
     data = params.content.encode("utf-8")
     if params.encoding is not None:
         try:
@@ -146,7 +140,9 @@ def _choice(context: Context, params: wire.ReviewKeepParams | wire.ReviewRevertP
     }
     named = [name for name, is_given in given.items() if is_given]
     if len(named) != 1:
-        wrong = f"{named[1]}: not together with {named[0]}" if named else "params: nothing says which changes are meant"
+        wrong = (
+            f"{named[1]}: cannot be used with {named[0]}" if named else "params: nothing says which changes are meant"
+        )
         hint = "send exactly one of files, file, stepId, sessionId and all"
         raise InvalidParams(wrong, hint=hint, field=named[1] if named else "params")
     if (params.file is None) != (params.hunks is None):
@@ -167,7 +163,7 @@ def _choice(context: Context, params: wire.ReviewKeepParams | wire.ReviewRevertP
 
 
 def _pending_in(context: Context) -> Callable[[RelPath], bool]:
-    """Says whether something is pending in a file, or below a directory."""
+    """A predicate for files or directories with pending changes."""
 
     def pending(path: RelPath) -> bool:
         page = context.workspace.review.page(Choice((path,)), context.call, after=None, limit=1)
@@ -177,7 +173,7 @@ def _pending_in(context: Context) -> Callable[[RelPath], bool]:
 
 
 def _of_session(context: Context, session_id: str | None) -> Callable[[StepId], bool] | None:
-    """Says whether a step, or one that it is a part of, belongs to a session."""
+    """A predicate for steps of a session, including parts of its steps."""
     if session_id is None:
         return None
     context.workspace.sessions.known(session_id)
@@ -186,24 +182,18 @@ def _of_session(context: Context, session_id: str | None) -> Callable[[StepId], 
 
 
 def _of_step(context: Context, step_id: StepId) -> Callable[[StepId], bool]:
-    """Says whether a step is a certain one, or a part of that."""
     context.workspace.sessions.known_step(step_id)
     wholes = context.workspace.step_changes.with_wholes
     return lambda other: any(step.step_id == step_id for step in wholes(other))
 
 
 def _listed(context: Context, page: PendingPage, cursor: str | None) -> wire.ReviewListResult:
-    return wire.ReviewListResult(
-        files=[_pending(context, each) for each in page.files],
-        pending_files=page.count,
-        additions=page.additions,
-        deletions=page.deletions,
-        next_cursor=cursor,
-    )
+    files = [_pending(context, each) for each in page.files]
+    return convert.to_wire(wire.ReviewListResult, page, files=files, pending_files=page.count, next_cursor=cursor)
 
 
 _converted: WeakKeyDictionary[PendingFile, wire.PendingFile] = WeakKeyDictionary()
-"""What was made of files: most of a list is the same when it is asked for again."""
+"""Cache of converted files: most of a list is unchanged when it is requested again."""
 
 
 def _pending(context: Context, found: PendingFile) -> wire.PendingFile:
@@ -230,16 +220,16 @@ def _owners(context: Context, steps: Iterable[StepId]) -> list[wire.Owner]:
 
 def _place(side: str, lines: tuple[int, int]) -> dict[str, int]:
     start, end = lines
-    # as in the header of a hunk: without lines, the line before it
+    # as in a hunk header: without lines, the line before it
     return {f"{side}_start": start + (end > start), f"{side}_lines": end - start}
 
 
 def _blamed(found: BlamedLines, steps: Mapping[StepId, Step], agents: Mapping[str, str | None]) -> wire.BlamedLines:
     writer = found.writer
     step = steps[writer.steps[0]] if writer.steps else None
-    return wire.BlamedLines(
-        start=found.start,
-        count=found.count,
+    return convert.to_wire(
+        wire.BlamedLines,
+        found,
         author=writer.kind,
         session_id=None if step is None else step.session_id,
         step_id=None if step is None else step.step_id,
@@ -253,16 +243,9 @@ def _blamed(found: BlamedLines, steps: Mapping[StepId, Step], agents: Mapping[st
 
 def _commit(commit: GitCommit) -> wire.GitCommit:
     at = convert.moment(commit.seconds * 1000)
-    return wire.GitCommit(id=commit.id, author=commit.author, email=commit.email or None, at=at, summary=commit.summary)
+    return convert.to_wire(wire.GitCommit, commit, email=commit.email or None, at=at)
 
 
 def _noted(found: NotedCommit) -> wire.NotedCommit:
-    by = found.by
-    return wire.NotedCommit(
-        commit=found.commit,
-        at=convert.moment(found.seconds * 1000),
-        agent=by.agent,
-        session_id=by.session_id,
-        model=by.model,
-        person=by.person,
-    )
+    at = convert.moment(found.seconds * 1000)
+    return convert.to_wire(wire.NotedCommit, found.by, commit=found.commit, at=at)

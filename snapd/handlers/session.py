@@ -77,13 +77,13 @@ def messages(context: Context, params: message_wire.SessionMessagesParams) -> me
 
 @handles(methods.SESSION_NEWS)
 def news(context: Context, params: message_wire.SessionNewsParams) -> message_wire.SessionNewsResult:
-    """Says what an agent has to be told."""
+    """Returns the news for an agent."""
     context.need_snapshots("compare the folder with")
     return news_result(context, context.workspace.news.take_news(params.session_id, context.call))
 
 
 def news_result(context: Context, found: News) -> message_wire.SessionNewsResult:
-    """Converts what an agent has to be told."""
+    """Converts the news for an agent."""
     root = context.workspace.root
     return message_wire.SessionNewsResult(
         undone=[history.step(root, view) for view in found.undone],
@@ -141,23 +141,16 @@ def activity(context: Context, params: message_wire.ActivityParams) -> message_w
 
 
 def _activity(found: SessionActivity) -> message_wire.SessionActivity:
-    return message_wire.SessionActivity(
+    return convert.to_wire(
+        message_wire.SessionActivity,
+        found,
         session=history.session(found.session),
         messages=[history.message(view) for view in found.messages],
-        steps=found.steps,
-        files=found.files,
-        pending_files=found.pending_files,
         problems=[_problem(each) for each in found.problems],
     )
 
 
 def _problem(found: StepProblem) -> message_wire.StepProblem:
     step = found.step.step
-    return message_wire.StepProblem(
-        step_id=step.step_id,
-        message_id=step.begun.message_id,
-        tool=step.begun.tool,
-        description=step.begun.description,
-        at=convert.moment(step.started),
-        kind=found.kind,
-    )
+    at = convert.moment(step.started)
+    return convert.to_wire(message_wire.StepProblem, step.begun, at=at, kind=found.kind)

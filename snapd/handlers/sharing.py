@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from snapd.model.errors import InvalidParams
 from snapd.sharing.handover import HandoverOptions
 from snapd.sharing.push import PruneOptions, PushOptions, Signing
@@ -17,7 +15,6 @@ from . import convert, history
 from .binding import handles
 
 if TYPE_CHECKING:
-    from snapd.sharing.push import PushOutcome
     from snapd.sharing.remote_sessions import Carrier
 
     from .binding import Context
@@ -33,19 +30,12 @@ def push(context: Context, params: wire.SessionPushParams) -> wire.SessionPushRe
     _check_sessions(params)
     options = PushOptions(**_staying(context, params), dry_run=params.dry_run, signing=_signing(params))
     pushed = context.workspace.pushing.push(params.remote, params.session_ids, options, context.call)
-    return wire.SessionPushResult(
-        applied=pushed.applied,
-        remote=pushed.remote,
-        sessions=list(pushed.sessions),
-        bytes_=pushed.size,
-        **_leaving(context, pushed),
-    )
+    return convert.to_wire(wire.SessionPushResult, pushed, context.workspace.root, bytes_=pushed.size, pruned=None)
 
 
 def _staying(
     context: Context, params: wire.SessionPushParams | wire.SessionExportParams | wire.SessionHandoverParams
 ) -> dict[str, Any]:
-    """What stays on this machine."""
     return {
         "exclude": tuple(params.exclude or ()),
         "redact": convert.paths(context, params.redact, "redact"),
@@ -57,7 +47,7 @@ def _signing(
     params: wire.SessionPushParams | wire.SessionExportParams | wire.SessionHandoverParams,
 ) -> Signing | None:
     if params.signing_key is not None and not params.sign:
-        raise InvalidParams("signingKey: only together with sign", hint="add `sign`", field="signingKey")
+        raise InvalidParams("signingKey: only valid with sign", hint="add `sign`", field="signingKey")
     return Signing(params.signing_key) if params.sign else None
 
 
@@ -66,18 +56,6 @@ def _check_sessions(params: wire.SessionPushParams | wire.SessionExportParams) -
         raise InvalidParams(
             "sessionIds, all: give one of them", hint="name the sessions, or ask for `all`", field="sessionIds"
         )
-
-
-def _leaving(context: Context, found: PushOutcome) -> dict[str, Any]:
-    """Converts the files and texts that leave the machine."""
-    root = context.workspace.root
-    return {
-        "new_files": [
-            wire.NewFile(**convert.name(root, file.path), size=file.size, reason=file.reason)
-            for file in found.new_files
-        ],
-        "secret_texts": [wire.SecretText(**attrs.asdict(text)) for text in found.secret_texts],
-    }
 
 
 def _push_options(params: wire.SessionPushParams) -> dict[str, bool]:
@@ -93,7 +71,7 @@ def _push_options(params: wire.SessionPushParams) -> dict[str, bool]:
 def _delete(context: Context, params: wire.SessionPushParams) -> wire.SessionPushResult:
     given = {"all": params.all_, **_push_options(params), "dryRun": params.dry_run}
     for name in (name for name, is_given in given.items() if is_given):
-        raise InvalidParams(f"{name}: not together with delete", hint="leave it out", field=name)
+        raise InvalidParams(f"{name}: cannot be used with delete", hint="leave it out", field=name)
     if not params.session_ids:
         raise InvalidParams("sessionIds: no session is named", hint="name those to delete", field="sessionIds")
     remote, deleted = context.workspace.pushing.delete(params.remote, params.session_ids, context.call)
@@ -109,10 +87,12 @@ def _prune(context: Context, params: wire.SessionPushParams) -> wire.SessionPush
         "delete": params.delete,
     }
     for name in (name for name, is_given in given.items() if is_given):
-        raise InvalidParams(f"{name}: not together with prune", hint="leave it out", field=name)
+        raise InvalidParams(f"{name}: cannot be used with prune", hint="leave it out", field=name)
     if not params.prune or params.older_than_days is None:
         raise InvalidParams(
-            "prune, olderThanDays: give both, or neither", hint="say from how many days on", field="olderThanDays"
+            "prune, olderThanDays: give both, or neither",
+            hint="olderThanDays is the age in days",
+            field="olderThanDays",
         )
     options = PruneOptions(params.older_than_days, params.all_, params.dry_run)
     remote, pruned = context.workspace.pruning.prune(params.remote, options, context.call)
@@ -124,13 +104,7 @@ def _prune(context: Context, params: wire.SessionPushParams) -> wire.SessionPush
         new_files=[],
         secret_texts=[],
         pruned=[
-            wire.PrunedSession(
-                reference=session.reference,
-                session_id=session.session_id,
-                host=session.host,
-                last_at=convert.moment(session.newest),
-            )
-            for session in pruned
+            convert.to_wire(wire.PrunedSession, session, last_at=convert.moment(session.newest)) for session in pruned
         ],
     )
 
@@ -149,24 +123,19 @@ def export(context: Context, params: wire.SessionExportParams) -> wire.SessionEx
     options = PushOptions(**_staying(context, params), dry_run=params.dry_run, signing=_signing(params))
     file = os.fsdecode(convert.absolute(params.file, "file"))
     written = context.workspace.pushing.export(file, params.session_ids, options, context.call)
-    return wire.SessionExportResult(
-        applied=written.applied,
-        sessions=list(written.sessions),
-        bytes_=written.size,
-        **_leaving(context, written),
-    )
+    return convert.to_wire(wire.SessionExportResult, written, context.workspace.root, bytes_=written.size)
 
 
 @handles(methods.SESSION_IMPORT)
 def import_(context: Context, params: wire.SessionImportParams) -> wire.SessionFetchResult:
-    """Takes the sessions of a file."""
+    """Imports the sessions of a file."""
     views = context.workspace.fetched.import_(os.fsdecode(convert.absolute(params.file, "file")), context.call)
     return wire.SessionFetchResult(sessions=[history.session(view) for view in views])
 
 
 @handles(methods.SESSION_APPLY)
 def apply(context: Context, params: wire.SessionApplyParams) -> wire.SessionApplyResult:
-    """Takes in what fetched steps changed."""
+    """Applies the changes of fetched steps."""
     asked = convert.options(context, params)
     folder = None if params.from_ is None else convert.absolute(params.from_, "from")
     applied = context.workspace.applier.apply(
@@ -193,19 +162,12 @@ def handover(context: Context, params: wire.SessionHandoverParams) -> wire.Sessi
         signing=_signing(params),
     )
     made = context.workspace.handover.hand_over(_carrier(context, params.remote, params.file), options, context.call)
-    return wire.SessionHandoverResult(
-        applied=made.applied,
-        name=made.name,
-        remote=made.remote,
-        sessions=list(made.sessions),
-        bytes_=made.size,
-        **_leaving(context, made),
-    )
+    return convert.to_wire(wire.SessionHandoverResult, made, context.workspace.root, bytes_=made.size)
 
 
 @handles(methods.SESSION_TAKEOVER)
 def takeover(context: Context, params: wire.SessionTakeoverParams) -> wire.SessionTakeoverResult:
-    """Takes over what another machine handed over."""
+    """Takes over a folder that another machine handed over."""
     asked = convert.options(context, params)
     there = _carrier(context, params.remote, params.file)
     taken = context.workspace.takeover.take_over(there, params.name, asked, context.call)

@@ -95,7 +95,7 @@ def find(context: Context, params: wire.StepFindParams) -> wire.StepFindResult:
 
 @handles(methods.SESSION_PREFIXES)
 def prefixes(context: Context, params: changes_wire.PrefixesParams) -> changes_wire.PrefixesResult:
-    """Tells by which beginnings to show ids."""
+    """Returns the short forms of ids."""
     shortest = context.workspace.readers.shortest
     return changes_wire.PrefixesResult(prefixes=[shortest(name) for name in params.ids])
 
@@ -130,7 +130,7 @@ def hunks(context: Context, params: wire.StepHunksParams) -> wire.StepHunksResul
     path = convert.path(context, params.file, "file", _changed(context, params.step_id))
     found, is_mixed = context.workspace.undo_steps.hunks(params.step_id, path, context.call)
     return wire.StepHunksResult(
-        hunks=[wire.Hunk(index=hunk.index, header=hunk.header, lines=list(hunk.lines)) for hunk in found],
+        hunks=[convert.to_wire(wire.Hunk, hunk) for hunk in found],
         mixed=is_mixed or None,
     )
 
@@ -154,7 +154,7 @@ def revert_files(context: Context, params: wire.StepRevertFilesParams) -> Outcom
 
 
 def _changed(context: Context, step_id: StepId) -> Callable[[RelPath], bool]:
-    """Says whether a step or one of its parts changed a file, even if it was taken back."""
+    """A predicate for the files that a step or one of its parts changed, even if that was undone."""
 
     def changed(path: RelPath) -> bool:
         step = context.workspace.sessions.known_step(step_id)
@@ -184,7 +184,7 @@ def undo(context: Context, params: wire.SessionUndoParams) -> wire.StepsOutcome:
     """Undoes steps and operations."""
     named = {"stepId": params.step_id, "messageId": params.message_id, "afterStepId": params.after_step_id}
     if len(given := [name for name, value in named.items() if value is not None]) > 1:
-        raise InvalidParams(f"{given[1]}: not together with {given[0]}", hint="send one of them", field=given[1])
+        raise InvalidParams(f"{given[1]}: cannot be used with {given[0]}", hint="send one of them", field=given[1])
     wanted = UndoRequest(params.session_id, params.count, params.step_id, params.message_id, params.after_step_id)
     asked = convert.options(context, params)
     return _turned(context, context.workspace.undo_steps.undo(wanted, asked, context.call))
@@ -199,7 +199,7 @@ def redo(context: Context, params: wire.SessionRedoParams) -> wire.StepsOutcome:
 
 @handles(methods.SESSION_REVERT)
 def revert(context: Context, params: wire.SessionRevertParams) -> wire.RevertOutcome:
-    """Goes back to before a message."""
+    """Reverts to before a message."""
     workspace = context.workspace
     asked = convert.options(context, params)
     result = workspace.undo_steps.revert(params.session_id, params.message_id, params.part_id, asked, context.call)

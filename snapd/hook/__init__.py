@@ -1,4 +1,1 @@
-"""`snapd hook`: turns the events that agents report into sessions, messages and steps.
-
-An agent waits for its hooks, so this room imports next to nothing: no `typing`, no `attrs`, none of the command line.
-"""
+"""`snapd hook`: records the events that agents report. Agents wait for it, so it imports almost nothing."""

@@ -1,4 +1,4 @@
-"""What an agent is told in answer to an event: what others did to its work since the last time."""
+"""The answer to an agent's event: what others did to its work since the last one."""
 
 from __future__ import annotations
 
@@ -9,31 +9,17 @@ if TYPE_CHECKING:
     from .event import Event
 
 _SHOWN = 10
-"""Steps and files that are named; of the rest, the agent gets the number."""
+"""The most steps and files that are named; the rest is counted."""
 
 
 def answer(event: Event, news: dict[str, Any]) -> dict[str, Any] | None:
-    """The JSON that the hook prints.
-
-    Args:
-        event: the event.
-        news: the result of `session/news`, with ids as they are shown.
-
-    Returns:
-        None if there is nothing to tell.
-    """
+    """The JSON that the hook prints, or None; `news` is the result of `session/news` with ids as they are shown."""
     text = format_news(news)
     return None if text is None else _format_files(event, text)
 
 
 def unrecorded(event: Event, why: str, *, kept: bool) -> dict[str, Any] | None:
-    """The JSON that says that snapd records nothing now; None if the agent does not read it.
-
-    Args:
-        event: the event.
-        why: what keeps snapd from it.
-        kept: whether it is recorded later.
-    """
+    """JSON that tells the agent that snapd is not recording, or None; `kept` means that the event is recorded later."""
     if not event.reads_answer:
         return None
     then = "It is recorded late, as far as possible" if kept else "It cannot be undone with snapd"
@@ -52,7 +38,7 @@ def _format_files(event: Event, text: str) -> dict[str, Any]:
 
 
 def format_news(news: dict[str, Any]) -> str | None:
-    """What happened, in a few sentences for the agent; None if nothing did."""
+    """A few sentences for the agent about what happened; None if nothing did."""
     said = []
     for key, verb in (("undone", "undone"), ("redone", "redone")):
         steps = news.get(key) or []
@@ -80,7 +66,7 @@ def _step(step: dict[str, Any]) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    # a name with a line break must not look like another sentence
+    # a line break in a name must not fake another sentence
     shown = [" ".join(name.split()) for name in names[:_SHOWN]]
     rest = len(names) - len(shown)
     if rest:

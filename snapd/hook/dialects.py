@@ -1,7 +1,7 @@
-"""How each agent reports its events: a row for each agent, with the names of its events and of their fields.
+"""How each agent reports its events: the names of its events and of their fields.
 
-The shapes are those of the agents' documents, and of events captured from real runs of Claude Code 2.1, Codex 0.169,
-Gemini CLI 0.61, Qwen Code 0.15 and OpenCode 1.18.
+From the agents' documentation, and from captured events of Claude Code 2.1, Codex 0.169, Gemini CLI 0.61, Qwen Code
+0.15 and OpenCode 1.18.
 """
 
 from __future__ import annotations
@@ -15,11 +15,14 @@ if TYPE_CHECKING:
 
 BEGIN, END, BATCH, PROMPT, STOP = "begin", "end", "batch", "prompt", "stop"
 SUB_BEGIN, SUB_END, RESUME, FINISH = "sub begin", "sub end", "resume", "finish"
-"""What an event means: a call begins or ends; all calls of one answer have ended; somebody sent a prompt; the turn is
-over; a subagent begins or ends; a session goes on; a session ends."""
+"""The kinds of events.
+
+A call begins or ends; all calls of one answer have ended; the user sent a prompt; a turn ends; a subagent begins or
+ends; a session continues or ends.
+"""
 
 Path = tuple[str, ...]
-"""The keys that lead to a value in nested objects."""
+"""Keys that lead to a value in nested objects."""
 
 
 class Dialect:
@@ -27,20 +30,19 @@ class Dialect:
 
     Args:
         name: of the agent.
-        events: what the events mean, by their names; others are passed over.
-        told: how the answer to an event tells the agent something: `claude`, `plain` or nothing; see `answers.py`.
+        events: the kind of each event by name; others are ignored.
+        answer_format: the form of answers: `claude`, `plain` or nothing; see `answers.py`.
         reads_answer: the events whose answer the agent reads.
-        one_at_a_time: whether the agent waits for the end of a call that writes before it begins the next.
+        one_at_a_time: whether a writing call ends before the agent begins the next.
         tools: the tools of events that do not name one.
-        tasks_are_subagents: whether the call that starts a subagent stands for it, because no event does.
-        process: the variable of a hook that has the id of the agent's process.
-        home: a part of the path of the agent's transcripts that no other agent's has.
-        variable: what the agent gives its hooks, which hooks of an agent that it started have too.
-        interrupted: what the agent notes in its transcript if its user interrupted it; it reports no event then.
-        names_subagents: whether the events of a subagent's calls say whose they are; where they do not, a call belongs
-            to the only subagent that is at work.
-        event, session, message, call, subagent, prompt, tool, given, answer, parent, folder: where the fields are; the
-            first that is there counts.
+        tasks_are_subagents: whether the call that starts a subagent represents it, because no event does.
+        process: the environment variable with the id of the agent's process.
+        home: a part of its transcripts' paths that is unique to this agent.
+        variable: an environment variable of its hooks, which hooks of agents that it starts inherit.
+        interrupted: the note in the transcript after the user interrupted the agent, which sends no event then.
+        names_subagents: whether events name the subagent of a call; else it is the only one at work.
+        event, session, message, call, subagent, prompt, tool, given, answer, parent, folder: paths of fields in
+            order.
     """
 
     def __init__(
@@ -140,7 +142,7 @@ DIALECTS = {
             home="/.claude/",
             variable="CLAUDECODE",
         ),
-        # it runs the calls of one answer at the same time
+        # it runs the calls of one answer in parallel
         Dialect(
             "codex",
             _PASCAL,
@@ -285,15 +287,7 @@ _GEMINI_ONLY = frozenset({"BeforeAgent", "AfterAgent", "BeforeTool", "AfterTool"
 
 
 def recognised(payload: Mapping[str, Any], environment: Mapping[str, str]) -> Dialect | None:
-    """The dialect of an event. Several agents run the hooks of one settings file, so the event itself tells the agent.
-
-    Args:
-        payload: the event.
-        environment: of the hook.
-
-    Returns:
-        None if no agent is known that reports in this way.
-    """
+    """The dialect of an event, or None: the settings file does not identify it, as several agents may share one."""
     name = _by_shape(payload) or _by_home(payload) or _by_environment(environment)
     if name is None and isinstance(payload.get("hook_event_name"), str):
         name = "claude"
@@ -301,7 +295,7 @@ def recognised(payload: Mapping[str, Any], environment: Mapping[str, str]) -> Di
 
 
 def _by_shape(payload: Mapping[str, Any]) -> str | None:
-    """The agent of an event that no other agent reports in this shape."""
+    """The agent whose events alone have this shape."""
     if "agent_action_name" in payload:
         return "windsurf"
     if "hookName" in payload:
@@ -330,5 +324,5 @@ def _by_home(payload: Mapping[str, Any]) -> str | None:
 
 
 def _by_environment(environment: Mapping[str, str]) -> str | None:
-    # the last first: most often, Claude Code or Codex starts another agent
+    # the last first: mostly, Claude Code or Codex starts another agent
     return next((name for name in reversed(DIALECTS) if DIALECTS[name].variable in environment), None)

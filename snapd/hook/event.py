@@ -1,4 +1,4 @@
-"""An event of an agent, in the same form for all agents."""
+"""An agent's event in a form common to all agents."""
 
 from __future__ import annotations
 
@@ -19,24 +19,18 @@ _NOTIFICATION = "<task-notification>"
 _NOTIFIED = r"(?s)\s*<task-notification>.*?<tool-use-id>([^<]+)</tool-use-id>"
 _CONTEXT = "<hook_context>"
 _CONTEXTS = r"(?s)\A(?:<hook_context>.*?</hook_context>\s*)+"
-"""What hooks said when the session began; Gemini CLI puts it before the user's words."""
+"""Output of hooks at the session's start, which Gemini CLI puts before the user's prompt."""
 _SUBAGENT_KINDS = (("agent_type",), ("subagent_type",))
 _MOST_CHARACTERS = 200
-"""Characters of an agent's own ids; longer ones are digested."""
+"""Longer ids of agents are replaced by a digest."""
 
 
 class NotAnEvent(ValueError):
-    """What came is no event of the agent, or one that says too little to act on it."""
+    """The input is not an event of the agent, or lacks required fields."""
 
 
 class ToolCall:
-    """A call of a tool.
-
-    Args:
-        tool: the name of the tool.
-        given: its input, as the agent reports it.
-        call_id: the agent's own id of the call; None if it has none.
-    """
+    """A call of a tool with its input as reported; `call_id` is the agent's id of it, if any."""
 
     def __init__(self, tool: str, given: Any, call_id: str | None) -> None:
         self.tool = tool
@@ -45,40 +39,32 @@ class ToolCall:
 
     @property
     def files(self) -> list[str] | None:
-        """The files that it says that it writes; see `files_of`."""
+        """The files that it reports to write; see `files_of`."""
         return files_of(self.tool, self.given)
 
 
 class Event:
-    """What happened in an agent.
-
-    Args:
-        payload: the event, as the agent reports it.
-        dialect: of the agent.
-        at: when it happened, in nanoseconds since 1970.
-        is_late: whether that was a while ago: see `spool.py`.
+    """An event in an agent. Raises `NotAnEvent` if a field is missing or of the wrong type.
 
     Attributes:
-        name: the agent's own name of the event.
-        kind: what it means; None for an event that is passed over.
-        dialect, at, is_late: as given.
+        name: the agent's name of the event.
+        kind: None for an event that is ignored.
+        dialect: how the agent reports events.
+        at: when it happened, in nanoseconds since 1970.
+        is_late: whether it is replayed from the spool.
         session_id: the session.
-        message_id: the prompt; None if the agent does not name it.
-        unnamed_prompt: of a `PROMPT` that the agent does not name, a digest; None for others.
-        subagent: the subagent that it is about, or that the call belongs to.
+        message_id: the prompt's id; None if the agent does not provide one.
+        unnamed_prompt: a digest of a `PROMPT` without an id; else None.
+        subagent: the subagent that it is about, or that makes the call.
         parent_session: the session of the agent that started this one.
-        prompt: of a `PROMPT`, the text; empty if there is none.
-        about: a few words about a subagent, for people.
-        calls: the call of a `BEGIN` or an `END`, or all calls of a `BATCH`.
-        folder: the absolute path of where the agent works; if it does not say, of where a file is that it names, or of
-            where the hook runs.
-        process: the id of the agent's process; empty if that is not known.
-        transcript: where the agent notes what happens, if it notes there that it was interrupted.
-        in_background: of an `END`, whether what the call started goes on.
-        ended_task: of a `PROMPT`, the call whose background task has ended: then it is nobody's prompt.
-
-    Raises:
-        NotAnEvent: a field is missing or of the wrong type.
+        prompt: the text of a `PROMPT`; empty if there is none.
+        about: a short description of a subagent.
+        calls: the call of a `BEGIN` or `END`, or all calls of a `BATCH`.
+        folder: the agent's absolute directory; if not reported, that of a file that it names, or the hook's.
+        process: the id of the agent's process; empty if unknown.
+        transcript: the agent's log, if it notes interruptions there.
+        in_background: whether what the call of an `END` started is still running.
+        ended_task: the call whose background task a `PROMPT` reports as ended: no user wrote it then.
     """
 
     def __init__(self, payload: dict[str, Any], dialect: Dialect, at: int, *, is_late: bool = False) -> None:
@@ -118,7 +104,7 @@ class Event:
         if not directory:
             files = map(path_of, named(_input(_found(payload, self.dialect.given))))
             directory = next((os.path.dirname(file) for file in files if os.path.isabs(file)), "") or os.getcwd()
-            # where this is read once more, it is another directory
+            # a replay runs in another directory
             payload[next(path[0] for path in self.dialect.folder if len(path) == 1)] = directory
         if not os.path.isabs(directory) or "\0" in directory:
             raise NotAnEvent(f"{self.name} names no absolute folder")
@@ -156,7 +142,7 @@ class Event:
     def _take_prompt(self, payload: Mapping[str, Any]) -> None:
         self.prompt = self._text(payload, self.dialect.prompt, "the prompt") or ""
         if self.prompt.startswith(_CONTEXT):
-            # imported late, here and elsewhere: few events need it
+            # imported late, as in other places: few events need it
             import re
 
             self.prompt = re.sub(_CONTEXTS, "", self.prompt)
@@ -186,9 +172,9 @@ class Event:
         return directory_of(call.given, self.folder)
 
     def take_turn(self, memory: Memory) -> list[str]:
-        """Gives an event of an agent without names of messages the message; gives what is to be remembered.
+        """Assigns a message to an event of an agent without message ids; returns what to add to the memory.
 
-        A prompt that comes twice is one message as long as nothing happened in between: two hooks report one event.
+        A prompt that comes twice is one message if nothing happened in between: two hooks report one event.
         """
         turns = memory.turns
         if self.unnamed_prompt is not None:
@@ -201,16 +187,16 @@ class Event:
         return ["."] if self.kind == STOP and memory.message is not None else []
 
     def words(self, call: ToolCall) -> str | None:
-        """A few words about a call, for people; see `described`."""
+        """A short description of a call; see `described`."""
         return described(call.tool, call.given, self.folder)
 
     def unnamed(self, call: ToolCall) -> str:
-        """A name for calls of an agent that does not name them: the same for all calls that are alike."""
+        """An id for calls of an agent without call ids; identical calls share it."""
         return f"call:{_digest([self.session_id, call.tool, call.given])}:"
 
 
 def _notified(prompt: str) -> str | None:
-    """The id of the call whose background command has ended, if that is what a prompt says."""
+    """The id of the call whose background command has ended, if the prompt reports that."""
     if _NOTIFICATION not in prompt:
         return None
     import re
@@ -235,7 +221,6 @@ def _found(payload: Any, paths: tuple[Path, ...]) -> Any:
 
 
 def _input(given: Any) -> Any:
-    """The input of a tool; some agents give its JSON as text."""
     if isinstance(given, str) and given.lstrip().startswith("{"):
         import json
 
@@ -251,7 +236,7 @@ def _optional(name: str | None) -> str | None:
 
 
 def _short(name: str) -> str:
-    """An id of the agent's; a digest of one that nobody would want to see."""
+    """An id, or its digest if it is long."""
     return name if len(name) <= _MOST_CHARACTERS else _digest(name)
 
 
@@ -265,10 +250,10 @@ def _digest(value: Any) -> str:
 
 
 def places(event: Event) -> list[tuple[str, list[ToolCall]]]:
-    """The folders of an event, absolute, each with the calls that are about it.
+    """The absolute folders of an event, each with the calls about it.
 
-    A folder need not be the root of a workspace: the daemon finds that. A call whose files, or whose own directory, all
-    lie outside of the git work tree in which the agent works is about the git work tree that has the first of them.
+    They need not be roots of workspaces, which the daemon finds. A call belongs to another git work tree than the
+    agent's if its directory or all its files are outside of the agent's: to the one of its first file.
     """
     if not event.calls:
         return [(event.folder, [])]
@@ -279,7 +264,7 @@ def places(event: Event) -> list[tuple[str, list[ToolCall]]]:
 
 
 def root_of(folder: str) -> str:
-    """The nearest folder around a folder, itself included, that is the root of a git work tree; the folder if none."""
+    """The root of the git work tree around a folder; the folder itself if there is none."""
     return _git_root(folder) or folder
 
 
@@ -292,7 +277,6 @@ def _place(folder: str, directory: str, files: list[str] | None) -> str:
 
 
 def _git_root(folder: str) -> str | None:
-    """The nearest folder around a folder, itself included, that is the root of a git work tree."""
     while not os.path.lexists(os.path.join(folder, ".git")):
         above = os.path.dirname(folder)
         if above == folder:

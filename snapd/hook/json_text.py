@@ -1,7 +1,4 @@
-"""JSON for a hook: `json` loads `re` and `enum`, which takes a third of a hook's time.
-
-The parts in C that `json` itself has do the work. `json` takes over what they refuse, and says what is wrong with it.
-"""
+"""JSON by the C parts of `json`, without loading the package, which takes a third of a hook's time."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ _BLANKS = " \t\n\r"
 
 
 class _Options:
-    """What the scanner asks for, as `json.JSONDecoder(strict=False)` has it."""
+    """The scanner's options, as of `json.JSONDecoder(strict=False)`."""
 
     strict = False
     object_hook = object_pairs_hook = array_hook = None
@@ -28,17 +25,12 @@ class _Options:
     parse_constant = float
 
 
-# typeshed knows the scanner's own attributes alone as what it may be given
+# typeshed accepts only a JSONDecoder
 _scan = make_scanner(_Options)  # type: ignore[arg-type]
 
 
 def decode(text: str) -> Any:
-    """The value that a JSON text stands for; raw control characters in its strings are allowed.
-
-    Raises:
-        ValueError: it is no JSON.
-        RecursionError: it is nested too deeply.
-    """
+    """Decodes JSON, with raw control characters allowed. Raises `ValueError` or `RecursionError`."""
     stripped = text.strip(_BLANKS)
     try:
         value, end = _scan(stripped, 0)
@@ -52,7 +44,7 @@ def decode(text: str) -> Any:
 
 
 def encode(value: Any) -> str:
-    """The JSON text of a value, without blanks; other characters than those of ASCII stay as they are."""
+    """Encodes a value as compact JSON; characters outside ASCII are not escaped."""
     if isinstance(value, str):
         return str(encode_basestring(value))
     if isinstance(value, dict) and all(isinstance(name, str) for name in value):
@@ -70,20 +62,16 @@ def encode(value: Any) -> str:
 
 _READ_BYTES = 1 << 20
 LONGEST = 1 << 20
-"""Bytes of a text in an event; what is beyond them, of a large file for example, is left out."""
+"""The most bytes of a string in an event; the rest, of a large file for example, is dropped."""
 _MOST_BYTES = 16 << 20
-"""Bytes of an event without that."""
+"""The most bytes of an event after that."""
 _ESCAPE = 5
-"""Characters of an escape sequence behind its backslash, at most."""
+"""The most characters of an escape sequence after its backslash."""
 _AFTER = b" \t\r\n\0"
 
 
 def read_event() -> dict[str, Any]:
-    """The event on standard input, as soon as it is complete: not every agent closes its end.
-
-    Raises:
-        NotAnEvent: there is none.
-    """
+    """Reads the event on standard input, which not every agent closes. Raises `NotAnEvent` if there is none."""
     data = b""
     while len(data) <= LONGEST and (chunk := os.read(0, _READ_BYTES)):
         data += chunk
@@ -91,7 +79,7 @@ def read_event() -> dict[str, Any]:
             try:
                 return _parsed(data)
             except NotAnEvent:
-                # a brace in the middle
+                # not the last brace
                 continue
     return _parsed(b"".join(_shortened(data)) if len(data) > LONGEST else data)
 
@@ -100,26 +88,26 @@ def _parsed(data: bytes) -> dict[str, Any]:
     if data[:1] == b"{" and b"\0" not in data[:4]:
         text = data.decode("utf-8", "replace")
     else:
-        # other encodings, and marks of their byte order; imported late: hardly any agent uses them
+        # other encodings and byte order marks; imported late, as hardly any agent uses them
         import json
 
         text = data.decode(json.detect_encoding(data), "replace").lstrip("\ufeff")
     try:
-        # some agents put raw control characters into their texts
+        # some agents send raw control characters in strings
         payload = decode(text.rstrip("\0"))
     except (ValueError, RecursionError) as error:
-        raise NotAnEvent(f"the event is no JSON: {error}") from error
+        raise NotAnEvent(f"the event is not JSON: {error}") from error
     if not isinstance(payload, dict):
-        raise NotAnEvent("the event is no JSON object")
+        raise NotAnEvent("the event is not a JSON object")
     return payload
 
 
 def _shortened(chunk: bytes) -> Iterator[bytes]:
-    """The JSON that begins with a chunk and goes on in standard input, with the ends of long strings left out."""
+    """The JSON from `chunk` and standard input, with long strings truncated."""
     # imported late, as above
     import re
 
-    # short texts go along with what is around them: one turn of the loop for each would take too long
+    # pass short strings on with their surroundings: one iteration for each would be too slow
     outside = re.compile(rb'(?:[^"{}\[\]]++|"[^"\\]{0,999}+")*+')
     inside = re.compile(rb'(?:[^"\\]++|\\(?:u[0-9a-fA-F]{4}|[^u]))*+', re.DOTALL)
     in_string, depth, length, kept = False, 0, 0, 0
@@ -134,11 +122,11 @@ def _shortened(chunk: bytes) -> Iterator[bytes]:
                 room = max(0, LONGEST - length)
                 length += len(piece)
                 if len(piece) > room and (cut := inside.match(piece, 0, room)) is not None:
-                    # no escape sequence is cut in two
+                    # do not cut an escape sequence
                     piece = cut[0]
             if mark == b"\\":
                 if len(chunk) - at > _ESCAPE:
-                    raise NotAnEvent("the event is no JSON: an escape sequence is wrong")
+                    raise NotAnEvent("the event is not JSON: an escape sequence is wrong")
                 # the rest of the escape sequence is in the next chunk
                 at -= 1
                 yield piece
@@ -158,6 +146,6 @@ def _shortened(chunk: bytes) -> Iterator[bytes]:
 
 
 def _skip_rest() -> None:
-    """Reads what is left: an agent may not bear that nobody does."""
+    """Reads the rest: some agents fail if nothing reads it."""
     while os.read(0, _READ_BYTES):
         continue

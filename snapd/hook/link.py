@@ -1,4 +1,4 @@
-"""A connection to the daemon that costs a hook next to nothing: one write for several requests, then their answers."""
+"""A minimal connection to the daemon: sends several requests in one write, then reads their answers."""
 
 from __future__ import annotations
 
@@ -22,40 +22,26 @@ _MOST_BYTES = 64 << 20
 
 
 class RequestRefused(Exception):
-    """The daemon answered a request with an error.
-
-    Args:
-        error: the JSON-RPC error.
-
-    Attributes:
-        kind: of the error.
-        data: more about it.
-        is_passing: whether the error says nothing about the request: it can be carried out once the cause is gone.
-    """
+    """The daemon answered with an error; if `is_passing`, the same request may succeed later."""
 
     def __init__(self, error: dict[str, Any]) -> None:
         super().__init__(error.get("message") or "the daemon refused")
         found = error.get("data")
         self.data: dict[str, Any] = found if isinstance(found, dict) else {}
         self.kind = str(self.data.get("kind") or "")
-        # until it is started anew, the daemon may be older than this hook
+        # the daemon may be older than this hook until it restarts
         self.is_passing = self.kind in _PASSING or error.get("code") == _UNKNOWN_METHOD
 
 
 class Broken(Exception):
-    """The daemon cannot be reached, or its answers cannot be understood."""
+    """The daemon cannot be reached, or its answers are invalid."""
 
 
 class DaemonConnection:
-    """A connection to the daemon.
+    """A connection to the daemon at a socket.
 
-    Args:
-        path: of the daemon's socket.
-
-    Raises:
-        FileNotFoundError, ConnectionRefusedError: no daemon listens there.
-        OSError: it cannot be reached.
-        Broken: somebody else listens there.
+    Raises `OSError` (`FileNotFoundError` or `ConnectionRefusedError` if no daemon listens), or `Broken` if a process of
+    another user listens.
     """
 
     def __init__(self, path: str) -> None:
@@ -71,21 +57,11 @@ class DaemonConnection:
             raise
 
     def close(self) -> None:
-        """Ends the connection; the daemon still carries out what it was asked."""
+        """Closes the connection; the daemon still carries out its requests."""
         self._socket.close()
 
     def ask(self, *requests: Request) -> list[Any]:
-        """Sends requests together, and waits for all answers.
-
-        Args:
-            requests: methods and their params.
-
-        Returns:
-            For each request its result, or the `RequestRefused` that answers it.
-
-        Raises:
-            OSError, Broken: the connection is lost.
-        """
+        """Sends requests together; returns each result or `RequestRefused`. Raises `OSError` or `Broken`."""
         first = self._number
         frames = []
         for method, params in requests:
@@ -106,13 +82,13 @@ class DaemonConnection:
         return [answers[number] for number in range(first, self._number)]
 
     def _cancel(self, numbers: Iterable[int]) -> None:
-        """Takes back requests without an answer, as far as nothing was done yet: a busy daemon reads them later."""
+        """Cancels unanswered requests that have not begun: a busy daemon may read them later."""
         frames = [_frame({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": each}}) for each in numbers]
         try:
             self._socket.setblocking(False)
             self._socket.send(b"".join(frames))
         except OSError:
-            # nobody reads any more
+            # the daemon has closed the connection
             return
 
     def _send(self, data: bytes) -> None:
@@ -150,13 +126,13 @@ class DaemonConnection:
 
 
 def _frame(message: dict[str, Any]) -> bytes:
-    # half a surrogate pair in a prompt becomes a question mark
+    # an unpaired surrogate in a prompt becomes a question mark
     body = encode(message).encode("utf-8", "replace")
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
 def _is_of_user(connection: _socket.socket) -> bool:
-    """Whether the process at the other end runs as this user, or as root; as `launch.is_of_user`."""
+    """Whether the process at the other end runs as this user or root; as `launch.is_of_user`."""
     option = getattr(_socket, "SO_PEERCRED", None)
     if option is None:
         return True

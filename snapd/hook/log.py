@@ -1,4 +1,4 @@
-"""What hooks write down: a log of what was passed over, when agents last reported, and where sessions work."""
+"""Files that hooks write: a log, the time of each agent's last event, and the memory of sessions."""
 
 from __future__ import annotations
 
@@ -13,27 +13,24 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NAME = "hook.log"
-"""The file, in the directory of the socket."""
+"""The log file in the socket's directory."""
 
 _MOST_BYTES = 1 << 18
 _LINE = 2000
 _KIND = 0o170000
 _DIRECTORY, _FILE = 0o040000, 0o100000
-"""Types in a mode, as of inode(7): `stat` takes time to load."""
+"""File types in a mode, see inode(7); the module `stat` takes time to load."""
 
 
 def is_private(status: os.stat_result, kind: int = _DIRECTORY) -> bool:
-    """Whether what `lstat` tells of is a directory, or another kind, that only the user can write to."""
+    """Whether an `lstat` result is of that type and only the user can write to it."""
     return status.st_mode & _KIND == kind and status.st_uid == os.geteuid() and not status.st_mode & 0o022
 
 
 def log(environment: Mapping[str, str], words: str) -> None:
-    """Adds a line to the log, which starts anew when it has grown large; with `SNAPD_LOG`, to standard error too.
-
-    Nothing is written where anybody else could have put the directory or the file.
-    """
+    """Logs a line, to standard error too with `SNAPD_LOG`; not to a file that another user could have made."""
     line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {' '.join(words.split())[:_LINE]}\n"
-    # a FIFO holds up whoever opens it without O_NONBLOCK
+    # opening a FIFO without O_NONBLOCK would block
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         if environment.get("SNAPD_LOG"):
@@ -49,16 +46,16 @@ def log(environment: Mapping[str, str], words: str) -> None:
                 file.truncate(0)
             file.write(line.encode("utf-8", "replace"))
     except OSError:
-        # there is no daemon yet, and so no directory; or nobody hears
+        # there is no directory before the first daemon, or standard error is closed
         return
 
 
 _FORGOTTEN_SECONDS = 30 * 86400
-"""How long a session is remembered whose end nobody reports."""
+"""How long the memory of a session without an end is kept."""
 
 
 def note(environment: Mapping[str, str], name: str) -> None:
-    """Notes that an agent has reported an event that is recorded now; a hook goes on if it cannot."""
+    """Records the time of an agent's event; errors are ignored."""
     path = _path(environment, name)
     try:
         try:
@@ -67,12 +64,12 @@ def note(environment: Mapping[str, str], name: str) -> None:
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
     except OSError:
-        # `contextlib` would take longer to load than all of this room
+        # loading `contextlib` would take longer than this whole package
         return
 
 
 def last(environment: Mapping[str, str], name: str) -> float | None:
-    """When an agent last reported an event, in seconds since 1970; None if it never did."""
+    """When an agent last reported an event, in seconds since 1970; None if never."""
     try:
         return os.stat(_path(environment, name)).st_mtime
     except OSError:
@@ -80,16 +77,10 @@ def last(environment: Mapping[str, str], name: str) -> float | None:
 
 
 class Memory:
-    """What hooks remember of a session; a hook goes on if it cannot.
+    """What hooks remember of a session; errors are ignored.
 
-    Args:
-        environment: of the hook.
-        session: the session.
-
-    Attributes:
-        folders: where it was seen at work, the first one first.
-        turns: what happened to the messages of an agent that has no names for them: `=ID` when one was sent, `+ID` when
-            its first call began, `.` when the turn was over.
+    `folders` are those that it worked in, the first one first. `turns` is the history of an agent without message ids:
+    `=ID` for a prompt, `+ID` for its first call, `.` for the end of the turn.
     """
 
     def __init__(self, environment: Mapping[str, str], session: str) -> None:
@@ -107,11 +98,11 @@ class Memory:
 
     @property
     def message(self) -> str | None:
-        """The message of the turn that goes on."""
+        """The message of the current turn."""
         return self.turns[-1][1:] or None if self.turns else None
 
     def add(self, *words: str) -> None:
-        """Remembers more; all of it at once, since other hooks may do the same."""
+        """Appends words in a single write, as other hooks may append at the same time."""
         above = os.path.dirname(self._path)
         try:
             os.makedirs(above, mode=0o700, exist_ok=True)
@@ -126,7 +117,7 @@ class Memory:
             return
 
     def end(self) -> None:
-        """Forgets the folders, and makes sure that a message that comes later is another one."""
+        """Deletes the folders, and ensures that later messages get new ids."""
         try:
             os.unlink(self._path)
         except OSError:
@@ -136,6 +127,6 @@ class Memory:
 
 
 def _path(environment: Mapping[str, str], name: str) -> str:
-    """A file whose time is that of the last event."""
+    """The file whose modification time is that of the last event."""
     data = user_directories(environment, os.path.expanduser("~"))[1]
     return os.path.join(data, "snapd", "agents", "seen", name)

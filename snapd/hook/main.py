@@ -1,4 +1,4 @@
-"""Reads one event of an agent, and has the daemon record it: within a time limit, without ever failing the agent."""
+"""Reads one event of an agent and has the daemon record it, within a time limit and without failing the agent."""
 
 from __future__ import annotations
 
@@ -23,31 +23,27 @@ if TYPE_CHECKING:
 
     from .link import Request
 else:
-    # `signal` puts its numbers into enumerations, which loads `enum`
+    # the module `signal` would load `enum`
     import _signal
 
 SECONDS = 2.0
-"""How long a hook takes at most, unless `SNAPD_HOOK_SECONDS` says otherwise."""
+"""The time limit of a hook, unless `SNAPD_HOOK_SECONDS` sets another."""
 
 REPLAY = "--replay"
 _AGAIN_SECONDS = 0.2
 _PROTOCOL = 1
 _MOST_FOLDERS = 32
-"""In how many folders besides its own an event ends something."""
+"""The most folders besides its own in which an event may end something."""
 
 
 class _TimeIsUp(BaseException):
-    """The hook has taken as long as it may."""
+    """The time limit is reached."""
 
 
 def main(name: str | None = None) -> int:
-    """Has the daemon record the event on standard input, and prints JSON for the agent, or nothing.
+    """Has the daemon record the event on standard input; prints the agent's answer. Returns 0, or agents would stop.
 
-    Args:
-        name: of the agent; None recognizes it. `--replay` records what could not be recorded before instead.
-
-    Returns:
-        0, whatever happens: an agent takes everything else for a reason to stop.
+    `name` is the agent (None detects it), or `--replay` to record spooled events instead.
     """
     environment = os.environ
     before = _set_time_limit(environment)
@@ -59,14 +55,14 @@ def main(name: str | None = None) -> int:
                 # imported late: most events have no answer
                 import json
 
-                # only ASCII, whatever the encoding of the standard output
+                # ASCII works with any encoding of standard output
                 sys.stdout.write(json.dumps(words))
                 sys.stdout.flush()
         except Exception as error:
-            # nothing that goes wrong here is the agent's business
+            # errors here must not reach the agent
             log(environment, f"passed over an event: {type(error).__name__}: {error}")
     except _TimeIsUp:
-        # raised once, be it in the handler above
+        # it is raised only once, maybe in the handlers above
         log(environment, "gave up: the time limit was over")
     finally:
         _lift_time_limit(before)
@@ -74,7 +70,6 @@ def main(name: str | None = None) -> int:
 
 
 def _run(name: str | None, environment: Mapping[str, str]) -> dict[str, Any] | None:
-    """Handles the event on standard input; returns the JSON to print."""
     at = time.time_ns()
     payload = read_event()
     dialect = recognised(payload, environment) if name is None else DIALECTS.get(name)
@@ -89,13 +84,13 @@ def _run(name: str | None, environment: Mapping[str, str]) -> dict[str, Any] | N
             try:
                 output = _send(event, environment)
             except ConnectionError:
-                # it ended in the middle, to be started anew; nothing counts twice
+                # the daemon restarted meanwhile; no report counts twice
                 output = _send(event, environment)
             note(environment, dialect.name)
             return output
         why = "what happened before it waits, too"
     except _TimeIsUp:
-        # nothing that the agent should know: it is recorded in a moment
+        # no notice to the agent: the event is recorded soon
         why, tells_agent = "gave up: the time limit was over", False
     except RequestRefused as refused:
         if not refused.is_passing:
@@ -114,7 +109,7 @@ def _spool(environment: Mapping[str, str]) -> str:
 
 
 def _send(event: Event, environment: Mapping[str, str], *, starts: bool = True) -> dict[str, Any] | None:
-    """Has the daemon record an event, and starts it if it does not run and is to start; returns the JSON to print."""
+    """Has the daemon record an event, and starts the daemon if `starts`; returns the JSON to print."""
     output: dict[str, Any] | None = None
     for folder, calls in places(event):
         link = _connected(environment, starts=starts)
@@ -126,7 +121,7 @@ def _send(event: Event, environment: Mapping[str, str], *, starts: bool = True) 
                 owner = refused.data.get("socket")
                 if refused.kind != "storeLocked" or not isinstance(owner, str):
                     raise
-                # another daemon of the user has the store
+                # another daemon of the user holds the store
                 link.close()
                 link = DaemonConnection(owner)
                 output = _record(event, folder, link, environment) or output
@@ -136,7 +131,7 @@ def _send(event: Event, environment: Mapping[str, str], *, starts: bool = True) 
 
 
 def _caught_up(event: Event, spool: str, environment: Mapping[str, str]) -> bool:
-    """Records what waits; returns whether nothing of the session of this event does any more."""
+    """Replays spooled events; returns whether none of this event's session is left."""
     from .spool import session_of, waiting
 
     _record_waiting(environment)
@@ -150,7 +145,7 @@ def _record_waiting(environment: Mapping[str, str], until: float = float("inf"))
 
 
 def _replay(environment: Mapping[str, str]) -> None:
-    """Records what waits, as soon as the daemon does that; leaves it to another process that is about to."""
+    """Replays spooled events once the daemon records again, unless another process is about to."""
     from .spool import locked, replay, unlock
 
     os.chdir("/")
@@ -158,7 +153,7 @@ def _replay(environment: Mapping[str, str]) -> None:
     queue = os.open(os.path.dirname(spool), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     while locked(queue):
         try:
-            # whoever comes once this one has begun may have something that it does not see
+            # a process that comes after this one has begun may bring an event that it misses
             return replay(
                 spool,
                 lambda each: _send(each, environment, starts=False),
@@ -166,13 +161,13 @@ def _replay(environment: Mapping[str, str]) -> None:
                 begins=lambda: unlock(queue),
             )
         except (Broken, OSError):
-            # the daemon ends, or has just been started
+            # the daemon is ending, or has just started
             time.sleep(_AGAIN_SECONDS)
     return None
 
 
 def catch_up(environment: Mapping[str, str], seconds: float) -> None:
-    """Records what waits, for whoever is about to ask the daemon; leaves what takes longer to others."""
+    """Replays spooled events before a request to the daemon; leaves what takes longer than `seconds`."""
     try:
         _record_waiting(environment, until=time.monotonic() + seconds)
     except (Broken, OSError) as error:
@@ -182,7 +177,7 @@ def catch_up(environment: Mapping[str, str], seconds: float) -> None:
 def _keep(
     event: Event, payload: dict[str, Any], spool: str, why: str, environment: Mapping[str, str], *, tells_agent: bool
 ) -> dict[str, Any] | None:
-    """Keeps an event for later; returns what tells the agent that nothing is recorded, once in a session."""
+    """Spools an event; returns the notice to the agent that nothing is recorded, once per session."""
     from .answers import unrecorded
     from .spool import SpoolFull, keep, session_of, start_replay, waiting
 
@@ -193,23 +188,22 @@ def _keep(
         keep(spool, event, encode(payload).encode("utf-8", "replace"), why, is_new)
     except (SpoolFull, OSError) as error:
         log(environment, f"lost an event: {error}")
-        # nothing remembers that the agent was told, so it is told where it begins something
+        # the notice is not remembered, so it is given at beginnings only
         return unrecorded(event, f"{why}; {error}", kept=False) if event.kind in (PROMPT, RESUME) else None
     start_replay(environment)
     return unrecorded(event, why, kept=True) if is_new else None
 
 
 def _record(event: Event, folder: str, link: DaemonConnection, environment: Mapping[str, str]) -> dict[str, Any] | None:
-    """Reports an event about one folder; returns the JSON to print."""
     memory = Memory(environment, event.session_id)
     added = event.take_turn(memory)
-    # the agent may have gone elsewhere since what ends now began
+    # the agent may have changed its directory since what ends now began
     left = [other for other in memory.folders if other != root_of(folder)] if event.kind in ELSEWHERE else []
     uris = [_uri(folder), *map(_uri, left[-_MOST_FOLDERS:])]
     uri = uris[0]
     sent = reports(event)
     if environment.get(RECORDED) and not event.is_late:
-        # somebody else records; the agent hears what it has to be told all the same
+        # recorded by another client; the agent still gets its news
         only_news = {"sessionId": event.session_id, "event": "sessionStart", "news": True}
         sent, uris = ([only_news] if event.reads_answer else []), uris[:1]
     if not sent:
@@ -227,13 +221,13 @@ def _record(event: Event, folder: str, link: DaemonConnection, environment: Mapp
     _check(initialized)
     answers, others = answers[: len(here)], answers[len(here) :]
     for request in elsewhere if is_alike else ():
-        # only one of the calls that are alike has ended
+        # only one of several identical calls has ended
         if not any("stepId" in answer for answer in _accepted([*answers, *others])):
             others += link.ask(request)
     if not is_alike and all(
         isinstance(answer, RequestRefused) and answer.kind == "workspaceRefused" for answer in answers
     ):
-        # where the agent is now, nothing may be recorded: it belongs to the first of the others
+        # the agent's current folder may not be recorded: the event belongs to the first of the others
         accepting = (at for at, answer in enumerate(others) if not isinstance(answer, RequestRefused))
         if (at := next(accepting, None)) is not None:
             uri = elsewhere[at][1]["workspaceUri"]
@@ -250,7 +244,7 @@ def _record(event: Event, folder: str, link: DaemonConnection, environment: Mapp
 
 
 def _request(params: dict[str, Any], uri: str, *, elsewhere: bool = False) -> Request:
-    """The report of an event to one folder; `elsewhere` if the agent is not there any more."""
+    """The report of an event to one folder; `elsewhere` means that the agent has left it."""
     if elsewhere:
         params = {**{name: value for name, value in params.items() if name != "news"}, "elsewhere": True}
     return "agent/report", {**params, "workspaceUri": uri}
@@ -261,8 +255,8 @@ def _accepted(answers: list[Any]) -> list[dict[str, Any]]:
 
 
 def _raise_refusal(here: list[Any], elsewhere: list[Any]) -> None:
-    """Raises the error of an event that could not be recorded, unless it is about some of its folders alone."""
-    # where the agent is now, nothing may be recorded, and other folders may be gone
+    """Raises the error of an event that could not be recorded, unless only some of its folders refused it."""
+    # the agent's current folder may not be recorded, and other folders may be gone
     for answer in here:
         if isinstance(answer, RequestRefused) and not (answer.kind == "workspaceRefused" and _accepted(elsewhere)):
             raise answer
@@ -272,7 +266,6 @@ def _raise_refusal(here: list[Any], elsewhere: list[Any]) -> None:
 
 
 def _format_news(event: Event, news: dict[str, Any], uri: str, link: DaemonConnection) -> dict[str, Any] | None:
-    """The JSON that tells the agent what others did."""
     # imported late: most events have no answer
     from .answers import answer
 
@@ -287,7 +280,7 @@ def _format_news(event: Event, news: dict[str, Any], uri: str, link: DaemonConne
 
 
 def _check(initialized: Any) -> None:
-    """Raises `Broken` where the daemon is not one that this hook understands."""
+    """Raises `Broken` if this hook does not support the daemon's version."""
     if isinstance(initialized, RequestRefused):
         raise initialized
     version = initialized["capabilities"]["experimental"]["snapshot"]["protocolVersion"]
@@ -296,7 +289,6 @@ def _check(initialized: Any) -> None:
 
 
 def _connected(environment: Mapping[str, str], *, starts: bool) -> DaemonConnection:
-    """A connection to the daemon, which may be started if it does not run."""
     path = socket_path(user_directories(environment, os.path.expanduser("~"))[2])
     try:
         return DaemonConnection(path)
@@ -316,13 +308,12 @@ def _connected(environment: Mapping[str, str], *, starts: bool) -> DaemonConnect
 
 
 def _uri(path: str) -> str:
-    """The `file:` URI of an absolute path."""
     kept = b"/-._~abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
     return "file://" + "".join(chr(byte) if byte in kept else f"%{byte:02X}" for byte in os.fsencode(path))
 
 
 def _set_time_limit(environment: Mapping[str, str]) -> Any:
-    """Has `_TimeIsUp` raised in time, where the platform can do that; returns what `_lift_time_limit` takes."""
+    """Schedules `_TimeIsUp` where the platform supports it; returns the argument of `_lift_time_limit`."""
     if not hasattr(_signal, "setitimer"):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Translates an event into the params of `agent/report`; what it means is decided in the daemon."""
+"""Translates an event into the params of `agent/report`, which the daemon interprets."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _EVENTS = {
     FINISH: "sessionEnd",
 }
 ELSEWHERE = frozenset({PROMPT, END, BATCH, STOP, SUB_END, FINISH})
-"""What may end something in a folder that the agent has left."""
+"""Kinds of events that may end something in a folder that the agent has left."""
 
 
 def reports(event: Event) -> list[dict[str, Any]]:
-    """The params of the reports of an event, without the folder: one for each call."""
+    """The params of an event's reports, one for each call, without the folder."""
     calls = event.calls if event.kind in (BEGIN, END, BATCH) else [None]
     return [_report(event, call) for call in calls]
 
@@ -48,7 +48,7 @@ def _report(event: Event, call: ToolCall | None) -> dict[str, Any]:
     elif event.kind in (BEGIN, SUB_BEGIN) or event.in_background:
         params["process"] = _process(event)
     if event.ended_task is not None:
-        # nobody's prompt
+        # not written by a user
         params |= {"event": "taskEnd", "callId": event.ended_task}
     elif event.kind == PROMPT:
         params["text"] = event.prompt
@@ -81,7 +81,7 @@ def _call(event: Event, call: ToolCall) -> dict[str, Any]:
 
 
 def _process(event: Event) -> dict[str, Any] | None:
-    """How the daemon notices that the agent is gone, or that its user has interrupted the call."""
+    """How the daemon detects that the agent is gone, or that its user interrupted the call."""
     process: dict[str, Any] = {"processId": int(event.process)} if event.process.isdecimal() else {}
     if isinstance(event.transcript, str):
         process |= {"transcript": event.transcript, "interrupted": [event.dialect.interrupted]}
@@ -89,7 +89,7 @@ def _process(event: Event) -> dict[str, Any] | None:
 
 
 def moment(at: int) -> str:
-    """A time in nanoseconds since 1970 as RFC 3339, as the daemon writes it."""
+    """Formats nanoseconds since 1970 as RFC 3339, in the daemon's format."""
     # imported late: few events need it
     import time
 

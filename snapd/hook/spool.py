@@ -1,7 +1,4 @@
-"""Events that could not be recorded at once: kept on disk in their order, and recorded as soon as the daemon can.
-
-Imported late: almost always, there is none.
-"""
+"""Keeps events that could not be recorded on disk, in order, and replays them; imported late, as rarely needed."""
 
 from __future__ import annotations
 
@@ -26,35 +23,25 @@ if TYPE_CHECKING:
 
 MOST_EVENTS = 5000
 MOST_BYTES = 64 << 20
-"""What waits at most, of all agents; an event that finds no room is lost, and its agent is told so."""
+"""The most bytes spooled, of all agents; further events are lost, and their agents are notified."""
 NOTED = ("agent", "folder", "why")
 _LONGEST_NS = 7 * 86400 * 10**9
-"""How long an event waits."""
 _AT_ONCE = 200
-"""Events that are recorded together, at most: until all are, a hook that ends leaves them in the spool."""
+"""The most events that are recorded together: a hook that ends before all are done leaves them in the spool."""
 _BEGINNINGS = frozenset({BEGIN, PROMPT, SUB_BEGIN})
 _ATTEMPTS = 5
 _OLD_SECONDS = 3600
 _POLL_SECONDS = 0.02
 _SECONDS = "60"
-"""How long a process that this room starts waits for the daemon."""
+"""How long a process started by `start_replay` waits for the daemon."""
 
 
 class SpoolFull(Exception):
-    """There is no room for another event."""
+    """The spool has no room for another event."""
 
 
 class QueuedEvent:
-    """An event that waits.
-
-    Args:
-        path: its file, named by the time, the session, and whether the agent was told.
-
-    Attributes:
-        path: as given.
-        session: a digest of its session.
-        is_told: whether its agent was told that nothing is recorded.
-    """
+    """A spooled event. Its file name has the time, a digest of the session, and whether the agent was notified."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -63,13 +50,13 @@ class QueuedEvent:
         self.is_told = told == "told"
 
     def read(self) -> tuple[dict[str, Any], bytes]:
-        """What is noted about it (`agent`, `folder`, `why`), and the event itself; raises `OSError`, `ValueError`."""
+        """Returns its metadata (`agent`, `folder`, `why`) and the event. Raises `OSError` or `ValueError`."""
         with open(os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
             return json.loads(file.readline()), file.read()
 
 
 def waiting(folder: str) -> list[QueuedEvent]:
-    """The events that wait in a spool, oldest first; none if it is not there, or not the user's own."""
+    """The events in a spool, oldest first; empty if it is missing or belongs to another user."""
     try:
         if not is_private(os.lstat(folder)):
             return []
@@ -81,24 +68,12 @@ def waiting(folder: str) -> list[QueuedEvent]:
 
 
 def keep(folder: str, event: Event, payload: bytes, why: str, told: bool) -> None:
-    """Keeps an event durably.
-
-    Args:
-        folder: the spool, made if it is missing.
-        event: the event.
-        payload: as the agent reported it.
-        why: for people.
-        told: whether the agent is told.
-
-    Raises:
-        Full: too many wait already.
-        OSError: it cannot be kept.
-    """
+    """Stores an event durably; `told` if the agent is notified. Raises `SpoolFull` or `OSError`."""
     for _ in range(_ATTEMPTS):
         try:
             return _keep(folder, event, payload, why, told)
         except FileNotFoundError:
-            # what waited was recorded meanwhile, and the spool removed
+            # a replay removed the spool meanwhile
             continue
     raise SpoolFull(f"{folder} comes and goes")
 
@@ -131,7 +106,7 @@ def _keep(folder: str, event: Event, payload: bytes, why: str, told: bool) -> No
 
 
 def session_of(event: Event) -> str:
-    """A digest that stands for the session of an event in the names of files."""
+    """The digest of an event's session in file names."""
     named = f"{event.dialect.name}\0{event.session_id}".encode("utf-8", "surrogatepass")
     return hashlib.blake2b(named, digest_size=8).hexdigest()
 
@@ -143,19 +118,11 @@ def replay(
     until: float = float("inf"),
     begins: Callable[[], object] = lambda: None,
 ) -> None:
-    """Records the events that wait, and removes them; those that are refused for a passing reason stay.
+    """Records the spooled events with `send` and removes them; a temporary refusal keeps those of the session.
 
-    What began is told before what ended: a snapshot, as an end takes one, would have what all of them did.
-
-    Args:
-        folder: the spool.
-        send: has the daemon record an event.
-        environment: of this process, for the log.
-        until: when to leave the rest to others, as `time.monotonic` counts.
-        begins: called when no other process does this any more, before it looks at what waits.
-
-    Raises:
-        Exception: as `send`, unless it is `RequestRefused`; what is not recorded yet stays.
+    Beginnings are sent before ends, as the snapshot of an end would contain the work of all. `until` is a time of
+    `time.monotonic` after which the rest is left. `begins` is called once no other process replays, before the events
+    are read. Other errors of `send` are raised; what is not recorded yet stays.
     """
     try:
         lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -192,7 +159,7 @@ def replay(
 
 
 def _clear(folder: str) -> None:
-    """Removes what a crash left, and an empty spool: then hooks do not load this module."""
+    """Removes leftovers of crashes, and an empty spool, so that hooks need not load this module."""
     try:
         for each in os.scandir(folder):
             age = time.time() - each.stat(follow_symlinks=False).st_mtime
@@ -200,13 +167,13 @@ def _clear(folder: str) -> None:
                 os.unlink(each.path)
         os.rmdir(folder)
     except OSError:
-        # others wait, or have just come
+        # other events are left, or have just been added
         return
 
 
 def locked(descriptor: int) -> bool:
-    """Locks a file, unless another process has; the lock ends with the process, whatever ends it."""
-    # imported late, like this module: not every platform has it
+    """Locks a file unless another process holds the lock, which ends with its process."""
+    # imported late: not every platform has it
     import fcntl
 
     try:
@@ -217,14 +184,14 @@ def locked(descriptor: int) -> bool:
 
 
 def unlock(descriptor: int) -> None:
-    """Takes the lock of a file away."""
+    """Unlocks a file."""
     import fcntl
 
     fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
 def _runs(found: list[QueuedEvent], environment: Mapping[str, str]) -> list[list[tuple[QueuedEvent, Event]]]:
-    """The events in groups that can be told together: what comes after the end of a session is told after it."""
+    """The events in groups that can be recorded together: a new group starts after the end of a session."""
     runs: list[list[tuple[QueuedEvent, Event]]] = [[]]
     for each in found:
         try:
@@ -243,23 +210,18 @@ def _runs(found: list[QueuedEvent], environment: Mapping[str, str]) -> list[list
 
 
 def start_replay(environment: Mapping[str, str]) -> None:
-    """Starts a process that waits for the daemon, and records what waits; the next hook does it if that fails."""
+    """Starts a process that waits for the daemon and replays; if that fails, the next hook does so."""
     variables = {**environment, "SNAPD_HOOK_SECONDS": _SECONDS}
     actions = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
     try:
-        # not among what the agent ends with the hook
+        # a new session, so that the agent does not end it with the hook
         os.posix_spawn(sys.executable, own_command("hook", "--replay"), variables, file_actions=actions, setsid=True)
     except (OSError, NotImplementedError) as error:
         log(environment, f"cannot record what waits: {error}")
 
 
 def describe_waiting(folder: str, root: str = "/") -> list[dict[str, str]]:
-    """What waits, oldest first: `agent`, `folder`, `at` as RFC 3339, and `why`.
-
-    Args:
-        folder: the spool.
-        root: only events of agents that work in this folder.
-    """
+    """The spooled events of agents in `root`, oldest first: `agent`, `folder`, `at` as RFC 3339, and `why`."""
     found = []
     for each in waiting(folder):
         try:
@@ -267,6 +229,6 @@ def describe_waiting(folder: str, root: str = "/") -> list[dict[str, str]]:
             inside = f"{os.path.realpath(note['folder'])}/".startswith(f"{root.rstrip('/')}/")
             found += [{**{name: str(note[name]) for name in NOTED}, "at": moment(each.at)}] if inside else []
         except (OSError, ValueError, KeyError, TypeError):
-            # recorded meanwhile, or damaged: the replay says so
+            # recorded meanwhile, or damaged, which the replay logs
             continue
     return found

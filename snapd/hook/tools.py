@@ -1,4 +1,4 @@
-"""What agents' tools do: which of them only read, which name every file that they write, and which files these are."""
+"""The tools of agents: which only read, and which files a call writes."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ READING = frozenset(
         "websearch", "write_todos",
     )
 )  # fmt: skip
-"""Tools that write no file of the folder, in lower case; each agent spells some of them in its own way."""
+"""Tools that write no files, in lower case, in the spellings of all agents."""
 
 SUBAGENTS = frozenset({"agent", "task", "subagent", "delegate_to_agent", "run_subagent", "runsubagent"})
-"""Tools that start another agent, whose own calls are reported."""
+"""Tools that start another agent, whose calls are reported."""
 
 _OWN_SERVER = ("mcp__snapd__", "mcp_snapd_", "snapd_")
-"""Our own tools, as agents name them: what they do is an operation, and no step."""
+"""The names of our own tools in agents: their work is an operation, not a step."""
 
 _PATHS = (
     "file_path",
@@ -50,7 +50,7 @@ _COMMANDS = ("command", "cmd", "script")
 _PATCHED = r"(?m)^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)[ \t]*\r?$"
 _MOST_FILES = 1000
 _WORDS = 200
-"""Characters of a command that name its step."""
+"""The most characters of a command in a step's description."""
 
 
 def begins_step(tool: str) -> bool:
@@ -60,30 +60,16 @@ def begins_step(tool: str) -> bool:
 
 
 def files_of(tool: str, given: Any) -> list[str] | None:
-    """The files that a call says that it writes.
-
-    Args:
-        tool: its name.
-        given: its input, as the agent reports it: a JSON object, or the text of a patch.
-
-    Returns:
-        Absolute or relative paths, each once; None if the tool does not name all of them.
-    """
+    """The paths that a call reports to write, each once; None if not all. `given` is an object or a patch's text."""
     if not is_edit(tool):
         return None
     found = named(given)[:_MOST_FILES]
-    # an edit whose input nobody understands may have written anything
+    # an edit whose input is not understood may write any file
     return found or None
 
 
 def described(tool: str, given: Any, folder: str) -> str | None:
-    """A few words about a call, for people: its files, or what it says of itself, or its command.
-
-    Args:
-        tool: its name.
-        given: its input.
-        folder: absolute path, to which files are shown relative.
-    """
+    """A short description of a call: its files relative to `folder`, or its own description, or its command."""
     if is_edit(tool):
         names = [_relative(path_of(name), folder) for name in files_of(tool, given) or ()]
         return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "") or None
@@ -92,12 +78,11 @@ def described(tool: str, given: Any, folder: str) -> str | None:
 
 
 def command_of(tool: str, given: Any) -> str | None:
-    """The command that a call runs; None for a call that runs none."""
+    """The command that a call runs, if any."""
     return None if is_edit(tool) else _text(given, _COMMANDS)
 
 
 def _text(given: Any, keys: tuple[str, ...]) -> str | None:
-    """The text of the first of some keys that has one."""
     for key in keys:
         text = given.get(key) if isinstance(given, dict) else None
         if isinstance(text, list):
@@ -108,21 +93,16 @@ def _text(given: Any, keys: tuple[str, ...]) -> str | None:
 
 
 def directory_of(given: Any, folder: str) -> str:
-    """The directory that a call works in: its own if it names one, else that of its agent.
-
-    Args:
-        given: its input.
-        folder: absolute path, where the agent works.
-    """
+    """The absolute directory of a call: its own if it names one, else `folder`."""
     own = next((given[key] for key in _DIRECTORIES if given.get(key)), "") if isinstance(given, dict) else ""
     return os.path.join(folder, path_of(own)) if isinstance(own, str) and "\0" not in own else folder
 
 
 def path_of(name: str) -> str:
-    """The path that a name stands for, which may be a `file:` URI."""
+    """The path for a name, which may be a `file:` URI."""
     if name[:7].lower() != "file://":
         return name
-    # imported late: few agents name files so
+    # imported late: few agents name files like that
     from urllib.parse import unquote
 
     return unquote("/" + name[7:].partition("/")[2], errors="surrogateescape")
@@ -149,7 +129,6 @@ def _named(given: Any) -> list[str]:
 
 
 def _patched(patch: str) -> list[str]:
-    """The files that a patch names."""
     if "***" not in patch:
         return []
     # imported late: most events have no patch

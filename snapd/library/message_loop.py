@@ -1,4 +1,4 @@
-"""Helpers for an agent's message loop: one `Snapshot` for each session, and the hashes that it took.
+"""Helpers for an agent's message loop: one `Snapshot` per session, and the hashes that it took.
 
 This is the interface of `core/snapshots.py` in agents that keep their snapshots by session. It records which snapshots
 a session took, but not who changed what between them; for steps that can be undone one by one, use `Snapshot.session`.
@@ -21,15 +21,7 @@ _histories: dict[str, list[str]] = {}
 
 
 def init_snapshot(session_id: str, project_dir: str | os.PathLike[str]) -> Snapshot:
-    """Starts keeping the snapshots of a session; replaces an earlier session of that name.
-
-    Args:
-        session_id: any name.
-        project_dir: the folder that the session works in.
-
-    Returns:
-        The snapshots of the session.
-    """
+    """Starts a session, with any id, in a folder; replaces an earlier session with that id."""
     snapshot = Snapshot(project_dir)
     with _lock:
         before = snapshots.get(session_id)
@@ -41,13 +33,9 @@ def init_snapshot(session_id: str, project_dir: str | os.PathLike[str]) -> Snaps
 
 
 def track_snapshot(session_id: str) -> str | None:
-    """Takes a snapshot and adds it to the session's history.
+    """Takes a snapshot and adds its hash to the session's history; returns None if snapshots are off.
 
-    Returns:
-        The hash of the snapshot; None if snapshots are off.
-
-    Raises:
-        SnapdError: no snapshot was taken.
+    Raises `SnapdError` if no snapshot was taken.
     """
     tree = snapshots[session_id].track()
     if tree is not None:
@@ -59,13 +47,8 @@ def track_snapshot(session_id: str) -> str | None:
 def track_message(session_id: str, message_id: str, text: str | None = None) -> None:
     """Records that a message was sent to the agent, for `snapd log`, editors and `Session.messages`.
 
-    Args:
-        session_id: the session; `Snapshot.session` has its steps and messages under the same name.
-        message_id: the agent's name for the message.
-        text: the prompt.
-
-    Raises:
-        SnapdError: the message was not recorded.
+    `message_id` is the agent's id for the message, `text` the prompt. `Snapshot.session` has the session's steps and
+    messages under the same id. Raises `SnapdError` if the message was not recorded.
     """
     snapshots[session_id].session(session_id).message(message_id, text)
 
@@ -77,9 +60,5 @@ def snapshot_history(session_id: str) -> list[str]:
 
 
 def compute_diff(session_id: str, from_hash: str, to_hash: str) -> list[FileDiff]:
-    """Returns each file that differs between two snapshots of a session.
-
-    Raises:
-        SnapdError: see `Snapshot.diff_full`.
-    """
+    """Returns each file that differs between two snapshots; raises the errors of `Snapshot.diff_full`."""
     return snapshots[session_id].diff_full(from_hash, to_hash)

@@ -1,4 +1,4 @@
-"""One project of the library, opened in the user's daemon, which others share, or in this process."""
+"""One project of the library, opened in the user's daemon or in this process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("snapd.library")
 
 _METHODS = {method.params: method for method in METHODS.values()}
-"""The method that each class of params belongs to."""
+"""The method for each class of params."""
 OPEN_SECONDS = 10.0
 _POLL_SECONDS = 0.02
 
@@ -36,11 +36,7 @@ _POLL_SECONDS = 0.02
 class Project:
     """Sends requests about one folder, which the first request opens. Safe to use from several threads.
 
-    Args:
-        enabled: whether snapshots are taken.
-        data_dir: where the store is; see `Snapshot`.
-        in_process: whether to work without the daemon, unless one owns the store.
-        degrade: whether to log errors instead of raising them.
+    The parameters are those of `Snapshot`; `degrade` logs errors instead of raising them.
     """
 
     def __init__(
@@ -62,7 +58,7 @@ class Project:
         self._backend: Backend | None = None
 
     def close(self) -> None:
-        """Waits for the running calls, then lets another process own the store. The next call opens it again."""
+        """Waits for running calls, then releases the store. The next call opens it again."""
         with self._changed:
             self._changed.wait_for(lambda: self._running == 0)
             backend, self._backend = self._backend, None
@@ -84,7 +80,7 @@ class Project:
         logger.warning("snapshots of %s: %s", self.folder, error)
 
     def request(self, params: RequestParams) -> Any:
-        """Returns the result of the request that has these params, as the wire's object. Raises `SnapdError`."""
+        """Sends these params and returns the result as the wire's object. Raises `SnapdError`."""
         with self._changed:
             if self._backend is not None and not self._backend.is_open:
                 self._backend.close()
@@ -114,7 +110,7 @@ class Project:
         return self.degrading(empty, work)
 
     def pages(self, params: RequestParams, field: str) -> Iterator[Any]:
-        """Returns the items of a field, from all pages of an answer. Raises `SnapdError`."""
+        """Yields the items of a field from all pages of a result. Raises `SnapdError`."""
         cursor: str | None = None
         while True:
             page = self.request(attrs.evolve(params, cursor=cursor))  # type: ignore[call-arg]
@@ -166,7 +162,7 @@ class Project:
             try:
                 return remote(str(locked.data["socket"]))
             except IoError:
-                # the daemon is about to end, and to release the store
+                # the daemon is stopping and will release the store
                 if time.monotonic() > deadline:
                     raise locked from None
             time.sleep(_POLL_SECONDS)
@@ -174,7 +170,7 @@ class Project:
     def names(self, files: Iterable[FileName]) -> list[str]:
         """Returns file names for the wire. Raises `TypeError` for a single name."""
         if isinstance(files, (str, bytes, os.PathLike)):
-            # each letter would name a file, and a file of that name might be deleted
+            # each character would be a file name, and that file might be deleted
             raise TypeError(f"expected several files, got the one {files!r}: put it into a list")
         return [self.name(file) for file in files]
 
@@ -188,7 +184,7 @@ class Project:
         return name.decode("utf-8") if is_utf8(name) else to_uri(os.path.join(os.fsencode(self.folder), name))
 
     def _relative_data_dir(self) -> str:
-        """Returns the data directory; relative if it is inside the project, which is how settings express that."""
+        """Returns the data directory, relative if it is in the project, as the setting requires."""
         assert self._data_dir is not None
         data = os.path.realpath(os.path.join(self.folder, self._data_dir))
         root = os.path.realpath(self.folder)

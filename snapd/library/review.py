@@ -33,14 +33,11 @@ _NOTHING_PENDING = ReviewListResult(files=[], pending_files=0, additions=0, dele
 class Review:
     """The pending changes of a project, from `Snapshot.review`.
 
-    `keep` and `revert` take one of `files`, `file` with `hunks`, `step_id` and `session_id`; without any, they apply to
-    all pending changes. With `expect` (the `id` of each file that was shown, by its name) they do nothing if one of
-    these files has changed since. `revert` also takes the `plan` of a dry run.
+    `keep` and `revert` take one of `files`, `file` with the indexes of its `hunks`, `step_id` and `session_id`; without
+    any, they apply to all pending changes. With `expect` (the `id` of each displayed file, by its name) they do nothing
+    if one of these files has changed since. `revert` also takes the `plan` of a dry run.
 
-    Every method raises `SnapdError` if the project cannot be opened or read; nothing was changed then.
-
-    Args:
-        project: where the changes are.
+    Every method raises `SnapdError` if the project cannot be opened or read; then nothing was changed.
     """
 
     def __init__(self, project: Project) -> None:
@@ -52,11 +49,7 @@ class Review:
         return found.files
 
     def file(self, file: FileName) -> ReviewFileResult:
-        """Returns the pending changes of a file, hunk by hunk.
-
-        Raises:
-            InvalidParams: it has none.
-        """
+        """Returns the pending changes of a file, hunk by hunk; raises `InvalidParams` if it has none."""
         found: ReviewFileResult = self._project.request(ReviewFileParams(file=self._project.name(file)))
         return found
 
@@ -70,11 +63,10 @@ class Review:
         session_id: str | None = None,
         expect: Mapping[str, str] | None = None,
     ) -> list[PendingFile]:
-        """Keeps pending changes; returns what is still pending among those named.
+        """Keeps pending changes; returns those that are still pending in the files concerned.
 
-        Raises:
-            FileChanged: a file is not as it was shown, or has unsaved text in an editor.
-            InvalidParams: nothing is pending in a file, or there is no such hunk.
+        Raises `FileChanged` if a file differs from `expect` or has unsaved text in an editor, and `InvalidParams` if
+        nothing is pending in a file, or there is no such hunk.
         """
         params = ReviewKeepParams(**self._chosen(files, file, hunks, step_id, session_id, expect))
         return self._project.request_or(_NOTHING_PENDING, params).files
@@ -93,9 +85,9 @@ class Review:
     ) -> Outcome:
         """Reverts pending changes: files, or hunks of them, return to what a person last accepted.
 
-        Raises:
-            FileChanged: a file is not as it was shown.
-            InvalidParams: nothing is pending in a file, or there is no such hunk.
+        `dry_run` only reports what would be done. `on_conflict` says what to do with a file that changed since. Raises
+        `FileChanged` if a file differs from `expect`, and `InvalidParams` if nothing is pending in a file, or there is
+        no such hunk.
         """
         params = ReviewRevertParams(
             **self._chosen(files, file, hunks, step_id, session_id, expect),
@@ -113,13 +105,8 @@ class Review:
     ) -> list[BlamedLines]:
         """Returns who wrote each line of a file; for lines from before snapd, `commit` has what git reports.
 
-        Args:
-            file: the file.
-            hash: the snapshot to read it from; None for the folder as it is.
-            lines: only these: the first, from 1, and how many.
-
-        Raises:
-            FileNotInSnapshot: there is no such file.
+        `hash` is the snapshot to read it from; None for the current file. `lines` limits the result: the first line,
+        from 1, and how many. Raises `FileNotInSnapshot` if there is no such file.
         """
         wanted = None if lines is None else LineRange(start=lines[0], count=lines[1])
         params = BlameParams(file=self._project.name(file), hash=hash, range=wanted)

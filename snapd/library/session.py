@@ -43,8 +43,8 @@ class Step:
 
     Attributes:
         step_id: its id; None before it begins.
-        before: the hash of the snapshot with which it began; None before it begins.
-        after: the hash of the snapshot with which it ended; None before it ends.
+        before: the hash of the snapshot at its beginning; None before it begins.
+        after: the hash of the snapshot at its end; None before it ends.
         files: what changed while it was open, sorted by file; empty before it ends.
     """
 
@@ -78,11 +78,8 @@ class Step:
     def begin(self) -> Step:
         """Begins the step with a snapshot of the project; returns the step itself.
 
-        Raises:
-            RuntimeError: the step was begun before, or `end` was called.
-            UnknownSession: the session has ended.
-            UnknownStep: there is no such parent.
-            SnapdError: the step was not begun.
+        Raises `RuntimeError` after an earlier `begin` or `end`, `UnknownSession` if the session has ended,
+        `UnknownStep` if the parent does not exist, and `SnapdError`; then the step was not begun.
         """
 
         def begin() -> None:
@@ -99,23 +96,18 @@ class Step:
         return self
 
     def wrote(self, *files: FileName) -> None:
-        """Names the files that the agent wrote: the step then owns the changes of these files and no others.
+        """Declares that the step owns the changes of these files and no others; a directory includes everything in it.
 
         Call it as often as needed until the step ends. Without a file, it declares that the agent has written nothing
         yet.
-
-        Args:
-            files: absolute, or relative to the project; a directory stands for everything in it.
         """
         self._wrote = [*(self._wrote or ()), *(self._project.name(file) for file in files)]
 
     def end(self) -> None:
         """Ends the step with a snapshot of the project; does nothing if it has ended.
 
-        Waits for a `begin` that runs in another thread. The step cannot begin after that.
-
-        Raises:
-            SnapdError: the step is still open.
+        Waits for a `begin` that runs in another thread. The step cannot begin after that. Raises `SnapdError` if the
+        step is still open.
         """
         with self._lock:
             self._is_over = True
@@ -138,17 +130,21 @@ class Step:
 class Session:
     """The work of one agent in a project, step by step; `Snapshot.session` creates it.
 
-    A `with` block ends it. Safe to use from several threads. Steps can be undone and redone while later changes of the
-    user and of other agents stay; `onConflict` in the protocol describes what happens to changes that overlap.
+    A `with` block ends it. `session_id` lets this or another process resume it. Safe to use from several threads.
 
-    Every method raises `SnapdError` if the project cannot be opened or read; then no file was changed.
+    Steps can be undone and redone; later changes of the user and of other agents stay. The methods for this have these
+    parameters in common:
 
-    Attributes:
-        session_id: its id, with which this or another process can resume it.
+    - `dry_run`: only report what would be done.
+    - `expect`: the plan that a dry run returned; raises `PlanChanged` if the plan is now different.
+    - `on_conflict`: what to do with files that changed since; see `onConflict` in the protocol.
+
+    File names are absolute, or relative to the project. Every method raises `SnapdError` if the project cannot be
+    opened or read; then no file was changed.
     """
 
     def __init__(self, project: Project, session_id: str | None, agent: str | None, title: str | None) -> None:
-        # the name is made here, so that a start whose answer was lost can be sent again
+        # the id is made here, so that a start whose response was lost can be sent again
         self.session_id = session_id if session_id is not None else secrets.token_hex(16)
         self._project = project
         self._params = wire.SessionStartParams(session_id=self.session_id, agent=agent, title=title)
@@ -166,13 +162,9 @@ class Session:
         _end(self._project, self.end, error)
 
     def start(self) -> bool:
-        """Begins the session if it has not begun yet; `Snapshot.session` and every step call this.
+        """Begins the session if necessary; `Snapshot.session` and every step call this.
 
-        Returns:
-            False if snapshots are off: there are no steps then.
-
-        Raises:
-            SnapdError: the session was not begun.
+        Returns False if snapshots are off: there are no steps then. Raises `SnapdError` if the session was not begun.
         """
         with self._lock:
             if self._is_on is None:
@@ -185,8 +177,7 @@ class Session:
     def end(self) -> None:
         """Ends the session and its open steps; does nothing if it has ended. `undo` and the rest still work.
 
-        Raises:
-            SnapdError: the session has not ended.
+        Raises `SnapdError` if the session has not ended.
         """
         if self._is_on:
             self._project.request_or(None, wire.SessionEndParams(session_id=self.session_id))
@@ -205,8 +196,8 @@ class Session:
         Args:
             tool: the tool that the step uses.
             description: for people.
-            message_id: the agent's name for the message that the step belongs to; None for the last one of `message`.
-            part_id: the agent's name for the part of that message.
+            message_id: the agent's id for the step's message; None for the last one of `message`.
+            part_id: the agent's id for the part of that message.
             parent: the step that it is a part of, in any session: for a subagent, the step of its agent.
         """
         params = wire.StepBeginParams(
@@ -217,12 +208,9 @@ class Session:
     def message(self, message_id: str, text: str | None = None) -> None:
         """Records that a message was sent to the agent: steps that name no message belong to it from now on.
 
-        Args:
-            message_id: the agent's name for the message; calling this again with the same name changes only the text.
-            text: the prompt. The first 10,000 characters are kept, or none, depending on the setting `prompts`.
-
-        Raises:
-            SnapdError: the message was not recorded.
+        `message_id` is the agent's id for the message; calling this again with the same id changes only the text.
+        `text` is the prompt: the first 10,000 characters are kept, or none, depending on the setting `prompts`. Raises
+        `SnapdError` if the message was not recorded.
         """
 
         def send() -> None:
@@ -249,10 +237,8 @@ class Session:
     ) -> list[FileDiff]:
         """Returns the net change of its applied steps, sorted by file, without the user's changes.
 
-        Args:
-            message_id: only the steps of this message.
-            step: only this step and its parts.
-            contents: whether to fill in `before` and `after`.
+        `message_id` limits it to the steps of a message, `step` to a step and its parts. `contents=False` leaves
+        `before` and `after` empty.
         """
         return self._project.listed(
             lambda: wire.SessionDiffParams(
@@ -272,20 +258,11 @@ class Session:
         expect: str | None = None,
         on_conflict: OnConflict = "merge",
     ) -> StepsOutcome:
-        """Undoes its last steps that changed something, or the named ones; later changes of others stay.
+        """Undoes the last `count` steps that changed something, or the named ones; later changes of others stay.
 
-        Args:
-            count: how many steps; all of them if there are fewer.
-            step: undo only this step, with its parts, and keep the later ones.
-            message: undo only the steps of this message, with their parts.
-            after: undo all steps after this one.
-            dry_run: only report what would be done.
-            expect: the plan that a dry run returned: raise `PlanChanged` if the plan is now different.
-            on_conflict: what to do with files that changed after the steps.
-
-        Raises:
-            NothingToUndo: there is no step left to undo.
-            UnknownStep: the session has no such step, or none of that message.
+        `step` undoes only this step with its parts, `message` only the steps of this message with their parts, and
+        `after` all steps after this one. Raises `NothingToUndo` if there is no step left to undo, and `UnknownStep` if
+        the session has no such step, or none of that message.
         """
         return self._project.request_or(
             NO_STEPS_DONE,
@@ -304,16 +281,9 @@ class Session:
     def redo(
         self, count: int = 1, *, dry_run: bool = False, expect: str | None = None, on_conflict: OnConflict = "merge"
     ) -> StepsOutcome:
-        """Redoes undone steps, starting with the one undone last.
+        """Redoes up to `count` undone steps, starting with the one undone last.
 
-        Args:
-            count: how many steps; all of them if there are fewer.
-            dry_run: only report what would be done.
-            expect: the plan that a dry run returned: raise `PlanChanged` if the plan is now different.
-            on_conflict: what to do with files that changed after the undo.
-
-        Raises:
-            NothingToRedo: there is no step to redo, or a later step changed something.
+        Raises `NothingToRedo` if there is no step to redo, or a later step changed something.
         """
         return self._project.request_or(
             NO_STEPS_DONE,
@@ -331,20 +301,10 @@ class Session:
         expect: str | None = None,
         on_conflict: OnConflict = "merge",
     ) -> RevertOutcome:
-        """Goes back to before a message, or a part of it: undoes all steps of the session since then.
+        """Returns to before a message, or a part of it: undoes all steps of the session since then.
 
-        Args:
-            message_id: the message.
-            part_id: the part of it.
-            dry_run: only report what would be done.
-            expect: the plan that a dry run returned: raise `PlanChanged` if the plan is now different.
-            on_conflict: what to do with files that changed after the steps.
-
-        Returns:
-            The outcome for each file, the `snapshot` to which `unrevert` leads back, and a `diff` of what changed.
-
-        Raises:
-            UnknownStep: no step belongs to that message or part.
+        The result has the outcome for each file, the `snapshot` that `unrevert` restores, and a `diff` of what changed.
+        Raises `UnknownStep` if no step belongs to that message or part.
         """
         nothing = RevertOutcome(
             applied=False, before="", after="", files=[], message_id=message_id, part_id=part_id, snapshot="", diff=""
@@ -360,10 +320,9 @@ class Session:
         return self._project.request_or(nothing, params)
 
     def unrevert(self, *, dry_run: bool = False, expect: str | None = None) -> Outcome:
-        """Redoes what `revert` undid; later changes of others stay. Takes the arguments of `redo`.
+        """Redoes what `revert` undid; later changes of others stay.
 
-        Raises:
-            NothingToRedo: there is nothing to redo, or a later step changed something.
+        Raises `NothingToRedo` if there is nothing to redo, or a later step changed something.
         """
         return self._project.request_or(
             NOTHING_DONE, wire.SessionUnrevertParams(session_id=self.session_id, dry_run=dry_run, expect=expect)
@@ -372,12 +331,7 @@ class Session:
     def hunks(self, step: Step | StepInfo | str, file: FileName) -> list[Hunk]:
         """Returns the hunks that a step changed in a file; none for a binary file.
 
-        Args:
-            step: the step.
-            file: absolute, or relative to the project.
-
-        Raises:
-            InvalidParams: the step did not change it.
+        Raises `InvalidParams` if the step did not change it.
         """
         return self._project.request_or(
             [], lambda: wire.StepHunksParams(step_id=_id_of(step), file=self._project.name(file)), "hunks"
@@ -393,18 +347,9 @@ class Session:
         expect: str | None = None,
         on_conflict: OnConflict = "merge",
     ) -> Outcome:
-        """Undoes some hunks of a step; the step stays applied.
+        """Undoes the hunks of a step with these indexes; the step stays applied.
 
-        Args:
-            step: the step.
-            file: absolute, or relative to the project.
-            hunks: which ones, by their indexes.
-            dry_run: only report what would be done.
-            expect: the plan that a dry run returned: raise `PlanChanged` if the plan is now different.
-            on_conflict: what to do with a file that changed after the step.
-
-        Raises:
-            InvalidParams: the step did not change the file, or has no such hunk in it.
+        Raises `InvalidParams` if the step did not change the file, or has no such hunk in it.
         """
         indexes = list(hunks)
         return self._project.request_or(
@@ -430,16 +375,7 @@ class Session:
     ) -> Outcome:
         """Undoes what a step changed in some files; the step stays applied.
 
-        Args:
-            step: the step.
-            files: absolute, or relative to the project.
-            dry_run: only report what would be done.
-            expect: the plan that a dry run returned: raise `PlanChanged` if the plan is now different.
-            on_conflict: what to do with a file that changed after the step.
-
-        Raises:
-            TypeError: a single name instead of several.
-            InvalidParams: the step did not change one of the files.
+        Raises `InvalidParams` if the step did not change one of the files, and `TypeError` for a single name.
         """
         names = self._project.names(files)
         return self._project.request_or(

@@ -38,8 +38,14 @@ class Snapshot:
     It has the interface of OpenCode's `Snapshot` and its Python and Go descendants: `track` before and after an agent's
     step, `patch` or `diff_full` to see the step, `revert` or `restore` to undo it.
 
-    Every method raises `SnapdError` if the project cannot be opened or read; then `revert` and `restore` have changed
-    nothing.
+    File names are absolute, or relative to the project; hashes have 40 hex digits. The methods that change files have
+    these parameters in common:
+
+    - `dry_run`: only report what would be done.
+    - `expect`: the plan that a dry run returned; raises `PlanChanged` if the plan is now different.
+    - `on_conflict`: what to do with files that changed since; see `onConflict` in the protocol.
+
+    Every method raises `SnapdError` if the project cannot be opened or read; then no file was changed.
 
     Args:
         project_dir: the folder.
@@ -83,44 +89,29 @@ class Snapshot:
         self.close()
 
     def close(self) -> None:
-        """Waits for the running calls, then releases the project. The next call opens it again."""
+        """Waits for running calls, then releases the project. The next call opens it again."""
         self._project.close()
 
     def track(self, force: Iterable[FileName] | None = None) -> str | None:
-        """Takes a snapshot.
+        """Takes a snapshot, with ignored paths in `force`, too; returns its hash, or None if snapshots are off.
 
-        Args:
-            force: ignored paths to capture as well.
-
-        Returns:
-            The hash of the snapshot (40 hex digits); None if snapshots are off.
-
-        Raises:
-            SnapdError: no snapshot was taken.
+        Raises `SnapdError` if no snapshot was taken.
         """
         if not self._project.enabled:
             return None
         return self._project.request_or(None, wire.TrackParams(force=self._project.names_or_none(force)), "hash")
 
     def patch(self, from_hash: str, to_hash: str | None = None) -> Patch:
-        """Returns the names of the files that differ from a snapshot.
+        """Returns the names of the files that differ between a snapshot and another one, or for None the current files.
 
-        Args:
-            from_hash: the snapshot.
-            to_hash: another one; default: the files as they are now.
-
-        Returns:
-            The hash, and absolute paths (a `file:` URI if a name is not UTF-8). Pass it to `revert` as it is.
+        The result can be passed to `revert`: the hash, and absolute paths (a `file:` URI if a name is not UTF-8).
         """
         return self._project.request_or(Patch(hash=from_hash, files=[]), wire.PatchParams(hash=from_hash, to=to_hash))
 
     def diff(self, from_hash: str, to_hash: str | None = None, files: Iterable[FileName] | None = None) -> str:
         """Returns the unified diff since a snapshot, as `git diff --no-renames` writes it.
 
-        Args:
-            from_hash: the snapshot.
-            to_hash: another one; default: the files as they are now.
-            files: only these.
+        `to_hash` None compares with the current files. `files` limits it to these.
         """
         return self._project.request_or(
             "", wire.DiffParams(hash=from_hash, to=to_hash, files=self._project.names_or_none(files)), "diff"
@@ -137,12 +128,8 @@ class Snapshot:
     ) -> list[FileDiff]:
         """Returns the files that differ, each with its text before and after and with line counts.
 
-        Args:
-            from_hash: the snapshot.
-            to_hash: another one; default: the files as they are now.
-            files: only these.
-            contents: whether to fill in `before` and `after`.
-            renames: whether to detect moved files and show each as one entry.
+        `to_hash` None compares with the current files. `files` limits it to these. `contents=False` leaves `before` and
+        `after` empty. `renames` detects moved files and returns each as one entry.
         """
         params = wire.DiffFullParams(
             from_=from_hash, to=to_hash, files=self._project.names_or_none(files), contents=contents, renames=renames
@@ -160,17 +147,9 @@ class Snapshot:
     ) -> Outcome:
         """Restores some files; deletes a file that the snapshot did not have.
 
-        Args:
-            hash: a snapshot's hash, together with `files`; or a patch; or several patches, of which the first that
-                names a file counts.
-            files: paths, absolute or relative to the project.
-            dry_run: only report what would be done.
-            expect: the plan that a dry run returned: raise `PlanChanged` if the plan is now different.
-            on_conflict: what to do with files changed since the last snapshot. Default: overwrite them, except those
-                with unsaved text in an editor.
-
-        Raises:
-            TypeError: a hash without files, files without a hash, or a single name instead of several.
+        `hash` is a snapshot's hash, together with `files`; or a patch; or several patches, of which the first that
+        names a file counts. `on_conflict` None overwrites files that changed since the last snapshot, except those with
+        unsaved text in an editor. Raises `TypeError` for a hash without files, files without a hash, or a single name.
         """
         if isinstance(hash, str):
             if files is None:
@@ -202,12 +181,8 @@ class Snapshot:
     ) -> Outcome:
         """Makes the project match a snapshot exactly; takes a snapshot of the current files first (`before`).
 
-        Args:
-            hash: the snapshot.
-            dry_run: only report what would be done.
-            expect: the plan that a dry run returned: raise `PlanChanged` if the plan is now different.
-            on_conflict: what to do with files changed since the last snapshot. Default: overwrite them, except those
-                with unsaved text in an editor.
+        `on_conflict` None overwrites files that changed since the last snapshot, except those with unsaved text in an
+        editor.
         """
         return self._project.request_or(
             NOTHING_DONE, wire.RestoreParams(hash=hash, dry_run=dry_run, expect=expect, on_conflict=on_conflict)
@@ -216,15 +191,8 @@ class Snapshot:
     def get_file_at(self, hash: str, file: FileName) -> str | None:  # noqa: A002 - as above
         """Returns the text of a file in a snapshot; if it is not UTF-8, each byte becomes one character (Latin-1).
 
-        Args:
-            hash: the snapshot.
-            file: absolute, or relative to the project.
-
-        Returns:
-            The text; None only under `errors="degrade"`.
-
-        Raises:
-            FileNotInSnapshot: the snapshot does not have the file, or skipped it.
+        Returns None only under `errors="degrade"`. Raises `FileNotInSnapshot` if the snapshot does not have the file,
+        or skipped it.
         """
         data = self.get_bytes_at(hash, file)
         if data is None:
@@ -244,21 +212,11 @@ class Snapshot:
         return self._project.degrading(None, read)
 
     def list_files(self, hash: str, prefix: str = "") -> list[str]:  # noqa: A002 - as above
-        """Returns the files of a snapshot, relative to the project, sorted.
-
-        Args:
-            hash: the snapshot.
-            prefix: only names that start with it.
-        """
+        """Returns the files of a snapshot whose names start with `prefix`, relative to the project, sorted."""
         return self._project.listed(wire.ListFilesParams(hash=hash, prefix=prefix), "files")
 
     def file_exists_at(self, hash: str, file: FileName) -> bool | None:  # noqa: A002 - as above
-        """Returns whether a snapshot has a file; None only under `errors="degrade"`, after an error.
-
-        Args:
-            hash: the snapshot.
-            file: absolute, or relative to the project.
-        """
+        """Returns whether a snapshot has a file; None only under `errors="degrade"`, after an error."""
         return self._project.request_or(None, wire.FileExistsParams(hash=hash, file=self._project.name(file)), "exists")
 
     def export(
@@ -315,18 +273,9 @@ class Snapshot:
     def undo(
         self, count: int = 1, *, dry_run: bool = False, expect: str | None = None, on_conflict: OnConflict = "merge"
     ) -> StepsOutcome:
-        """Undoes what was done last in the project: a step of any session, a `restore` or a `revert`.
+        """Undoes the project's last `count` steps (of any session), restores and reverts; all if there are fewer.
 
-        What others changed since stays.
-
-        Args:
-            count: how many steps and operations, each one further back; all of them if there are fewer.
-            dry_run: only report what would be done.
-            expect: the plan that a dry run returned: raise `PlanChanged` if the plan is now different.
-            on_conflict: what to do with files that changed since.
-
-        Raises:
-            NothingToUndo: nothing is left to undo.
+        What others changed since stays. Raises `NothingToUndo` if nothing is left to undo.
         """
         return self._project.request_or(
             NO_STEPS_DONE, SessionUndoParams(count=count, dry_run=dry_run, expect=expect, on_conflict=on_conflict)
@@ -335,10 +284,9 @@ class Snapshot:
     def redo(
         self, count: int = 1, *, dry_run: bool = False, expect: str | None = None, on_conflict: OnConflict = "merge"
     ) -> StepsOutcome:
-        """Redoes what was undone last in the project, whatever session it belongs to. Takes the arguments of `undo`.
+        """Redoes what was undone last in the project, in any session; up to `count` steps and operations.
 
-        Raises:
-            NothingToRedo: there is nothing to redo, or something was changed since.
+        Raises `NothingToRedo` if there is nothing to redo, or something was changed since.
         """
         return self._project.request_or(
             NO_STEPS_DONE, SessionRedoParams(count=count, dry_run=dry_run, expect=expect, on_conflict=on_conflict)
@@ -347,26 +295,20 @@ class Snapshot:
     def history(self, limit: int | None = None) -> list[Entry]:
         """Returns what happened in the project, latest first: steps, operations, and changes of the user between them.
 
-        Args:
-            limit: how many entries; default: all.
+        `limit` is the maximum number of entries; None for all.
         """
         return self._project.listed(HistoryParams(limit=limit), "entries", limit)
 
     def snapshots(self, limit: int | None = None, *, prefix: str | None = None) -> list[TakenSnapshot]:
         """Returns the snapshots as they were taken, latest first, each with its reason and the step that it belongs to.
 
-        Args:
-            limit: how many; default: all.
-            prefix: only those whose hash begins with this, at least 6 hex digits, each hash once.
+        `limit` is their maximum number; None for all. `prefix`, at least 6 hex digits, selects hashes that start with
+        it, each once.
         """
         return self._project.listed(wire.ListParams(prefix=prefix, limit=limit), "snapshots", limit)
 
     def cleanup(self, older_than_days: float | None = None) -> CleanupResult:
-        """Drops old snapshots, but never the newest.
-
-        Args:
-            older_than_days: default: the configured retention.
-        """
+        """Drops snapshots older than this many days (None: the configured retention), but never the newest."""
         return self._project.request_or(
             CleanupResult(removed=0, freed_bytes=0), wire.CleanupParams(older_than_days=older_than_days)
         )
@@ -374,8 +316,8 @@ class Snapshot:
     def status(self) -> StatusResult:
         """Returns the state of the project, without looking at its files.
 
-        Raises:
-            SnapdError: the project cannot be opened or read; also under `errors="degrade"`: there is no empty status.
+        Raises `SnapdError` if the project cannot be opened or read, even under `errors="degrade"`: there is no empty
+        status.
         """
         status: StatusResult = self._project.request(wire.StatusParams())
         return status

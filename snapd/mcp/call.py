@@ -1,7 +1,8 @@
-"""One call of a tool while it runs: its way to the daemon, to the person, and to the client that may cancel it."""
+"""A running tool call: its requests to the daemon, its question to the user, and its cancellation."""
 
 from __future__ import annotations
 
+import os
 import threading
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,32 +16,72 @@ from snapd.model.errors import Cancelled
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .link import Link
-    from .messages import Id
-    from .revisions import RevisionTerms
+    from snapd.backend import RemoteBackend, Report
 
+    from .messages import Id, RevisionTerms
+
+    Connect = Callable[[], RemoteBackend]
     Send = Callable[[dict[str, Any]], None]
 
+
+class Link:
+    """Sends requests about one folder to the daemon; thread-safe. File names are relative to `directory`."""
+
+    def __init__(self, connect: Connect, directory: str = "") -> None:
+        self._connect = connect
+        self._directory = directory
+        self._backend: RemoteBackend | None = None
+        self._is_closed = False
+        self._lock = threading.Lock()
+
+    def request(
+        self,
+        method: Any,
+        params: Any,
+        report: Report | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> Any:
+        """Sends a request and returns JSON values; None in `params` means absent.
+
+        Raises its error, `IoError` if the daemon cannot be reached, or `Cancelled` after `close`.
+        """
+        given: Any = {name: self._named(name, value) for name, value in params.items() if value is not None}
+        return self._opened().request(method, given, report, cancellation)
+
+    def _named(self, key: str, value: Any) -> Any:
+        if key == "patches":
+            return [{**patch, "files": self._named("files", patch["files"])} for patch in value]
+        if key == "files":
+            return [self._named("name", name) for name in value]
+        if key not in ("file", "name") or not self._directory:
+            return value
+        full = os.path.join(self._directory, value)
+        # answers name files relative to the root of the workspace
+        found = full if os.path.isdir(os.path.dirname(full)) else value
+        return os.path.realpath(full) if key == "file" and os.path.islink(full) else found
+
+    def close(self) -> None:
+        """Closes the connection, which ends running requests."""
+        with self._lock:
+            self._is_closed = True
+            if self._backend is not None:
+                self._backend.close()
+
+    def _opened(self) -> RemoteBackend:
+        with self._lock:
+            if self._is_closed:
+                raise Cancelled("the server has ended")
+            if self._backend is None:
+                self._backend = self._connect()
+            return self._backend
+
+
 Verdict = Literal["yes", "no", "none"]
-"""What the person said to a plan; none if they dismissed the question, or nobody is there."""
+"""The user's answer to a plan; none if they dismissed the question, or nobody is there."""
 
 
 class Call:
-    """A call of a tool.
-
-    Args:
-        request_id: of its request.
-        params: of its request.
-        terms: what holds for it.
-        link: to the daemon.
-        send: writes a message to the client.
-        questions: to the client.
-        own_session: the agent's session, where its environment tells.
-
-    Attributes:
-        own_session: the same, or the session that the request names.
-        cancellation: cancels what the daemon does for it.
-    """
+    """A call of a tool; `own_session` is the agent's session from the request or else from the environment."""
 
     def __init__(
         self,
@@ -69,30 +110,22 @@ class Call:
 
     @typed
     def request(self, method: str, params: Any = None) -> Any:
-        """The daemon's answer to a request; its progress goes to the client, if that wants it.
-
-        Raises:
-            SnapdError: the error that answers it; `Cancelled` if the client has cancelled the call.
-        """
+        """Sends a request to the daemon and passes its progress on. Raises its error, or `Cancelled`."""
         report = self._report if type(self._token) in (str, int) else None
         return self._link.request(method, params, report, self.cancellation)
 
     @typed
     def finish(self, method: str, params: Any = None) -> Any:
-        """As `request`, for what must not stay half done: whoever cancels the call does not cancel this."""
+        """As `request`, for work that must not stay half done: cancelling the call does not cancel it."""
         return self._link.request(method, params)
 
     def ask_person(self, message: str, form: dict[str, Any]) -> Verdict:
-        """Has the client ask the person, and waits for the answer; for the revisions with requests to the client.
-
-        Raises:
-            Cancelled: the client has cancelled the call, or is gone.
-        """
+        """Has the client ask the user, and waits for the answer. Raises `Cancelled`, also if the client is gone."""
         question = self._questions.new()
         request = {"method": "elicitation/create", "params": {"message": message, "requestedSchema": form}}
         try:
             with self._lock:
-                # whoever cancels either comes first, or finds a question that was sent
+                # under the lock: a cancel comes either before, or finds a question that was sent
                 if self.cancellation.cancelled:
                     raise Cancelled("the call was cancelled")
                 self._question = question
@@ -104,15 +137,7 @@ class Call:
             self._questions.forget(question)
 
     def replied(self, name: str, state: str) -> Verdict | None:
-        """What the person said, where the call brings it along, as since 2026-07-28.
-
-        Args:
-            name: of the question in the earlier result.
-            state: the state of that result, which the call has to bring, too.
-
-        Returns:
-            None if there is no answer, or it was to another question.
-        """
+        """The user's answer in the call (since 2026-07-28); None if there is none, or it is to another question."""
         answers = self._answers
         if self._state != state or not isinstance(answers, dict) or name not in answers:
             return None
@@ -120,11 +145,11 @@ class Call:
 
     @property
     def is_retry(self) -> bool:
-        """Whether it comes after a result that had the client ask the person."""
+        """Whether it follows a result that had the client ask the user."""
         return self._state is not None
 
     def cancel(self) -> None:
-        """Cancels what the daemon does, and the question to the person."""
+        """Cancels the requests to the daemon and the question to the user."""
         self.cancellation.cancel()
         with self._lock:
             question = self._question
@@ -134,7 +159,7 @@ class Call:
             question.cancel()
 
     def _report(self, message: str, percentage: int | None) -> None:
-        # several requests of the daemon make up one call, so their percentages cannot be the call's
+        # a call makes several requests, so their percentages are not the call's
         self._reports += 1
         said = message if percentage is None else f"{message} ({percentage} %)"
         params = {"progressToken": self._token, "progress": self._reports, "message": said}
@@ -142,7 +167,7 @@ class Call:
 
 
 def _session_in(meta: dict[str, Any]) -> str | None:
-    """The session of an agent that names it in each request, as Codex does: the one that its hooks name."""
+    """The session id in a request's metadata, as Codex sends it: the same as in its hooks."""
     named = _object(meta.get("x-codex-turn-metadata")).get("session_id")
     return named if isinstance(named, str) and named else None
 
@@ -152,7 +177,7 @@ def _object(value: Any) -> dict[str, Any]:
 
 
 def _verdict(result: Any) -> Verdict:
-    """What an `ElicitResult` says: only who accepts the form, with its one box ticked, has agreed."""
+    """Reads an `ElicitResult`: only an accepted form with its box ticked is consent."""
     fields = _object(result)
     if fields.get("action") == "accept":
         return "yes" if _object(fields.get("content")).get("confirm") is True else "no"
@@ -161,13 +186,7 @@ def _verdict(result: Any) -> Verdict:
 
 @attrs.frozen
 class Answer:
-    """What a call is answered with.
-
-    Attributes:
-        result: an object of the tool's class of results.
-        text: the same for whoever reads it.
-        is_error: whether the tool did not do what it was asked to.
-    """
+    """The answer to a call, structured and as text; `is_error` means that the tool did not do what was asked."""
 
     result: attrs.AttrsInstance
     text: str
@@ -176,14 +195,7 @@ class Answer:
 
 @attrs.frozen
 class PersonQuestion:
-    """In place of an answer: what the client has to ask the person before it calls again.
-
-    Attributes:
-        name: of the question.
-        message: for the person.
-        form: the schema of what they fill in.
-        state: what the client gives back unread.
-    """
+    """A question that the client must ask before it calls again; `form` is a schema, `state` comes back unchanged."""
 
     name: str
     message: str
@@ -201,11 +213,7 @@ Outcome = Answer | PersonQuestion
 
 
 class Question:
-    """A question on its way.
-
-    Attributes:
-        id: of the request.
-    """
+    """A pending question; `id` is that of its request."""
 
     def __init__(self, identity: Id) -> None:
         self.id = identity
@@ -214,17 +222,17 @@ class Question:
         self._is_over = False
 
     def settle(self, result: Any) -> None:
-        """Takes the client's answer; None where that is an error."""
+        """Sets the client's answer; None if that is an error."""
         self._result = result
         self._settled.set()
 
     def cancel(self) -> None:
-        """Ends the wait: nobody will answer, or nobody wants to know."""
+        """Ends the wait without an answer."""
         self._is_over = True
         self._settled.set()
 
     def wait(self) -> Any:
-        """Waits for the result; raises `Cancelled` if somebody gave up."""
+        """Waits for the result. Raises `Cancelled` after `cancel`."""
         self._settled.wait()
         if self._is_over:
             raise Cancelled("the question was given up")
@@ -232,7 +240,7 @@ class Question:
 
 
 class Questions:
-    """The questions of one connection."""
+    """The pending questions of one connection."""
 
     def __init__(self) -> None:
         self._numbers = count(1)
@@ -241,7 +249,7 @@ class Questions:
         self._is_over = False
 
     def new(self) -> Question:
-        """A question that is about to be sent; raises `Cancelled` if nobody is there any more."""
+        """Creates a question that is about to be sent. Raises `Cancelled` if the client is gone."""
         with self._lock:
             if self._is_over:
                 raise Cancelled("the client is gone")
@@ -250,19 +258,19 @@ class Questions:
             return question
 
     def settle(self, identity: Id, result: Any) -> None:
-        """Takes an answer of the client; one that nobody waits for is passed over."""
+        """Passes an answer to its question; ignores one without a question."""
         with self._lock:
             question = self._waiting.get(identity)
         if question is not None:
             question.settle(result)
 
     def forget(self, question: Question) -> None:
-        """Waits for its answer no longer."""
+        """Removes a question."""
         with self._lock:
             self._waiting.pop(question.id, None)
 
     def end(self) -> None:
-        """Gives all of them up, and those to come: the client is gone."""
+        """Cancels all questions, and any new one: the client is gone."""
         with self._lock:
             self._is_over = True
             waiting = list(self._waiting.values())

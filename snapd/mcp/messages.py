@@ -1,4 +1,4 @@
-"""The messages of JSON-RPC 2.0, as MCP has them, and the lines that they are on."""
+"""Messages of JSON-RPC 2.0 as MCP uses them, one per line; and the revisions of MCP that this server supports."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import attrs
 import orjson
 
+from snapd._version import __version__
 from snapd.wire.errors import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
 
 if TYPE_CHECKING:
@@ -17,18 +18,12 @@ if TYPE_CHECKING:
 
 Id: TypeAlias = str | int
 MAX_LINE = 4 << 20
-"""The longest line that is read, in bytes. No call of a tool needs more than a few kilobytes."""
+"""The longest line that is read, in bytes; calls of tools need a few kilobytes at most."""
 _CHUNK = 1 << 16
 
 
 class RpcError(Exception):
-    """A request is answered with an error of the protocol.
-
-    Args:
-        code: of JSON-RPC or MCP.
-        message: one sentence.
-        data: what a program needs, as JSON values.
-    """
+    """A protocol error with a code of JSON-RPC or MCP; `data` are JSON values for programs."""
 
     def __init__(self, code: int, message: str, data: dict[str, Any] | None = None) -> None:
         super().__init__(message)
@@ -61,7 +56,7 @@ class Notification:
 
 @attrs.frozen
 class Response:
-    """The client's answer to a request of this server; `result` is None where it is an error."""
+    """The client's answer to a request of this server; `result` is None for an error."""
 
     id: Id
     result: Any
@@ -69,7 +64,7 @@ class Response:
 
 @attrs.frozen
 class Malformed:
-    """What is no message. It is answered with `error`, whose id is null where it could not be read."""
+    """Invalid input, answered with `error`; the id is None if it could not be read."""
 
     id: Id | None
     error: RpcError
@@ -81,7 +76,7 @@ TOO_LONG = Malformed(None, RpcError(INVALID_REQUEST, "the message is too long"))
 
 
 def parse(line: bytes) -> Message:
-    """Makes a message of a line."""
+    """Parses a line."""
     try:
         fields = orjson.loads(line)
     except orjson.JSONDecodeError as error:
@@ -107,7 +102,7 @@ def _asked(fields: dict[str, Any], identity: Id | None) -> Message:
     method = fields["method"]
     params = fields.get("params")
     if params is None or params == []:
-        # some languages cannot tell an empty object from an empty array
+        # some languages encode an empty object as an empty array
         params = {}
     if not isinstance(method, str):
         return _refused(identity, "method: expected a string")
@@ -125,15 +120,7 @@ def _refused(identity: Id | None, why: str) -> Malformed:
 
 
 def read_lines(descriptor: int, longest: int = MAX_LINE) -> Iterator[bytes | None]:
-    """Reads lines until the end of the input.
-
-    Args:
-        descriptor: what to read from.
-        longest: how many bytes a line may have.
-
-    Yields:
-        Each line that is not blank, without its end; None in place of one that is too long, once all of it was read.
-    """
+    """Yields each line that is not blank, without its end; None in place of one of more than `longest` bytes."""
     line = bytearray()
     is_too_long = False
     while chunk := _read(descriptor):
@@ -154,19 +141,12 @@ def read_lines(descriptor: int, longest: int = MAX_LINE) -> Iterator[bytes | Non
     if is_too_long:
         yield None
     elif last := bytes(line).strip():
-        # whoever is at the other end may have closed it without a last line break
+        # the client may have closed it without a last line break
         yield last
 
 
 class Output:
-    """Writes messages; any number of threads may do so at once.
-
-    Args:
-        descriptor: what to write to.
-
-    Attributes:
-        is_lost: whether nobody reads any more. What is sent from then on is dropped.
-    """
+    """Writes messages; thread-safe. Once the reader is gone (`is_lost`), messages are dropped."""
 
     def __init__(self, descriptor: int) -> None:
         self.is_lost = False
@@ -188,7 +168,7 @@ class Output:
 
 
 def _read(descriptor: int) -> bytes:
-    """Reads what is there, or waits for some; empty at the end."""
+    """Reads available bytes, or waits for some; empty at the end."""
     while True:
         try:
             return os.read(descriptor, _CHUNK)
@@ -197,7 +177,87 @@ def _read(descriptor: int) -> bytes:
 
 
 def _wait(descriptor: int, event: int) -> None:
-    """Waits for a descriptor that whoever has its other end, too, made one that does not block."""
+    """Waits for a descriptor that another process has made non-blocking."""
     poll = select.poll()
     poll.register(descriptor, event)
     poll.poll()
+
+
+HANDSHAKES = ("2025-06-18", "2025-11-25")
+"""The revisions with `initialize`, the newest last."""
+STATELESS = ("2026-07-28",)
+"""The revisions without a handshake."""
+SUPPORTED = (*HANDSHAKES, *STATELESS)
+
+UNSUPPORTED_VERSION = -32022
+"""The code of `UnsupportedProtocolVersionError` (2026-07-28)."""
+
+_VERSION = "io.modelcontextprotocol/protocolVersion"
+_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
+_SERVER = "io.modelcontextprotocol/serverInfo"
+
+INFO = {"name": "snapd", "title": "snapd", "version": __version__}
+CAPABILITIES: dict[str, Any] = {"tools": {}}
+INSTRUCTIONS = (
+    "snapd keeps snapshots of this folder and a timeline of what agents and the user changed in it, step by step. "
+    "`history` and `show` tell what happened, `diff` what changed since. `undo` takes back exactly what steps changed "
+    "and keeps what others wrote since, also in the same files; it does not need git. Tools that change files answer "
+    "with a plan first: read it, and show it to the user if it is more than they asked for."
+)
+
+
+@attrs.frozen
+class RevisionTerms:
+    """The revision of a request, and whether the client can show forms to the user (form elicitation)."""
+
+    version: str
+    shows_forms: bool
+
+    @property
+    def is_stateless(self) -> bool:
+        """Whether the server asks the client by results instead of requests."""
+        return self.version in STATELESS
+
+    def complete(self, result: dict[str, Any], *, cacheable: bool = False) -> dict[str, Any]:
+        """Adds the fields that the revision requires in all results, and in `cacheable` ones a lifetime."""
+        if not self.is_stateless:
+            return result
+        # the tools stay the same as long as this process runs, which may end at any time
+        caching = {"ttlMs": 0, "cacheScope": "public"} if cacheable else {}
+        return {"resultType": "complete", **result, **caching, "_meta": {_SERVER: INFO}}
+
+
+def shake_hands(params: dict[str, Any]) -> RevisionTerms:
+    """The terms after `initialize`: the requested version if supported, else the newest. Raises `RpcError`."""
+    wanted = params.get("protocolVersion")
+    if not isinstance(wanted, str):
+        raise RpcError(INVALID_PARAMS, "protocolVersion: expected a string")
+    version = wanted if wanted in HANDSHAKES else HANDSHAKES[-1]
+    return RevisionTerms(version, _shows_forms("capabilities", params.get("capabilities", {})))
+
+
+def stated(params: dict[str, Any]) -> RevisionTerms | None:
+    """The terms that a request states, or None. Raises `RpcError` if they are incomplete or not supported."""
+    meta = params.get("_meta", {})
+    if not isinstance(meta, dict):
+        raise RpcError(INVALID_PARAMS, "_meta: expected an object")
+    if _VERSION not in meta:
+        return None
+    version = meta[_VERSION]
+    if version not in STATELESS:
+        raise RpcError(
+            UNSUPPORTED_VERSION,
+            f"_meta.{_VERSION}: this server speaks {', '.join(STATELESS)} without a handshake",
+            {"supported": list(SUPPORTED), "requested": str(version)},
+        )
+    if _CAPABILITIES not in meta:
+        raise RpcError(INVALID_PARAMS, f"_meta.{_CAPABILITIES}: is missing")
+    return RevisionTerms(version, _shows_forms(f"_meta.{_CAPABILITIES}", meta[_CAPABILITIES]))
+
+
+def _shows_forms(name: str, capabilities: Any) -> bool:
+    if not isinstance(capabilities, dict):
+        raise RpcError(INVALID_PARAMS, f"{name}: expected an object")
+    elicitation = capabilities.get("elicitation")
+    # before 2025-11-25 it is an empty object and means forms; since then it may name forms, URLs, or both
+    return isinstance(elicitation, dict) and (not elicitation or isinstance(elicitation.get("form"), dict))

@@ -1,4 +1,4 @@
-"""The server: answers what comes on one connection, and keeps reading while calls of tools run."""
+"""Answers the messages of one connection, and keeps reading while tool calls run."""
 
 from __future__ import annotations
 
@@ -14,30 +14,38 @@ from snapd.rpc.transport.streams import take_stdout
 from snapd.wire.converter import unstructure
 from snapd.wire.errors import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
 
-from .call import Answer, Call, PersonQuestion, Questions
-from .link import Link
-from .messages import TOO_LONG, Malformed, Notification, Output, Request, Response, RpcError, parse, read_lines
-from .revisions import CAPABILITIES, INFO, INSTRUCTIONS, SUPPORTED, RevisionTerms, shake_hands, stated
+from .call import Answer, Call, Link, PersonQuestion, Questions
+from .messages import (
+    CAPABILITIES,
+    INFO,
+    INSTRUCTIONS,
+    SUPPORTED,
+    TOO_LONG,
+    Malformed,
+    Notification,
+    Output,
+    Request,
+    Response,
+    RevisionTerms,
+    RpcError,
+    parse,
+    read_lines,
+    shake_hands,
+    stated,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .link import Connect
+    from .call import Connect
     from .messages import Id, Message
 
 _log = logging.getLogger(__name__)
 MAX_CALLS = 64
-"""How many calls of tools may run at once; each has a thread."""
 
 
 class Server:
-    """Serves one client.
-
-    Args:
-        output: to the client.
-        link: to the daemon.
-        own_session: the session of the agent whose client it is, where that is known.
-    """
+    """Serves one client. `own_session` is the session of the agent that uses it, if known."""
 
     def __init__(self, output: Output, link: Link, own_session: str | None) -> None:
         self._output = output
@@ -51,11 +59,7 @@ class Server:
         self._is_over = False
 
     def serve(self, lines: Iterable[bytes | None]) -> None:
-        """Answers messages until there are no more, and then waits for the calls that run.
-
-        Args:
-            lines: of the client; None in place of one that is too long.
-        """
+        """Answers messages until `lines` ends (None is a line that is too long), then waits for running calls."""
         for line in lines:
             self._take(TOO_LONG if line is None else parse(line))
             if self._output.is_lost:
@@ -83,7 +87,7 @@ class Server:
     def _take_notification(self, message: Notification) -> None:
         identity: Any = message.params.get("requestId")
         if message.method != "notifications/cancelled" or type(identity) not in (str, int):
-            # nothing here depends on the others
+            # other notifications are not needed here
             return
         with self._lock:
             found = self._calls.get(identity)
@@ -101,7 +105,7 @@ class Server:
             self._output.send({"id": request.id, "error": error.as_json()})
 
     def _result(self, request: Request, terms: RevisionTerms | None) -> dict[str, Any]:
-        """The result of a request that needs nobody else; raises `RpcError` if an error answers it."""
+        """The result of a request other than a tool call. Raises `RpcError`."""
         answers = {
             "ping": self._ping,
             "initialize": self._initialize,
@@ -133,7 +137,7 @@ class Server:
         return agreed.complete({"tools": [tool.as_json() for tool in TOOLS.values()]}, cacheable=True)
 
     def _terms_of(self, terms: RevisionTerms | None) -> RevisionTerms:
-        """The terms that hold for a request that states these; raises `RpcError` if nothing was agreed on."""
+        """These terms, else those of the handshake. Raises `RpcError` if there was none."""
         found = terms or self._terms
         if found is None:
             raise RpcError(INVALID_REQUEST, "send `initialize` first, or state the protocol version in `_meta`")
@@ -142,7 +146,7 @@ class Server:
     # -- calls of tools
 
     def _begin(self, request: Request, terms: RevisionTerms) -> None:
-        """Has a thread run a tool; raises `RpcError` if it cannot."""
+        """Runs a tool in a thread. Raises `RpcError` if it cannot."""
         name = request.params.get("name")
         if not isinstance(name, str) or name not in TOOLS:
             raise RpcError(INVALID_PARAMS, f"name: there is no tool {name!r}")
@@ -165,7 +169,7 @@ class Server:
             answer = self._answer(call, name, arguments)
             with self._lock:
                 del self._calls[call.request_id]
-            # nobody waits for the answer of what was cancelled
+            # a cancelled call gets no answer
             if answer is not None and not call.cancellation.cancelled:
                 self._output.send({"id": call.request_id, **answer})
         finally:
@@ -173,7 +177,7 @@ class Server:
                 self._threads.discard(threading.current_thread())
 
     def _answer(self, call: Call, name: str, arguments: Any) -> dict[str, Any] | None:
-        """The result or error of a call; None if it was given up."""
+        """The result or error of a call; None if it was cancelled."""
         try:
             outcome = TOOLS[name].call(call, arguments)
         except Cancelled as error:
@@ -189,13 +193,12 @@ class Server:
 
 
 def _success(answer: Answer) -> dict[str, Any]:
-    """The `CallToolResult` of an answer."""
     content = [{"type": "text", "text": answer.text}]
     return {"content": content, "structuredContent": unstructure(answer.result), "isError": answer.is_error}
 
 
 def _failure(error: SnapdError | OSError) -> dict[str, Any]:
-    """The `CallToolResult` of an error: models see those, and errors of the protocol they do not."""
+    """The `CallToolResult` of an error: models see those, but not protocol errors."""
     if isinstance(error, SnapdError):
         failure = Failure(kind=error.kind, message=_sendable(error.message), hint=_sendable(error.hint))
     else:
@@ -209,18 +212,12 @@ def _failure(error: SnapdError | OSError) -> dict[str, Any]:
 
 
 def _sendable(text: str) -> str:
-    """A text that JSON can hold: names of files may have bytes that are no UTF-8."""
+    """A text that JSON can hold: file names may have bytes that are not UTF-8."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def serve(connect: Connect, own_session: str | None, directory: str) -> None:
-    """Serves until standard input ends; nothing but messages goes to standard output.
-
-    Args:
-        connect: connects to the daemon, which it starts if it does not run, and opens the folder.
-        own_session: the session of the agent that started this, where it is known.
-        directory: where the agent works, absolute.
-    """
+    """Serves until standard input ends, with files relative to `directory`; only messages go to standard output."""
     output = Output(take_stdout())
     link = Link(connect, directory)
     try:

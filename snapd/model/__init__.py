@@ -1,1 +1,1 @@
-"""The ground of the engine: plain data, errors, paths and pure rules, which every other room may use."""
+"""Plain data, errors, paths and pure rules that all other packages may use."""

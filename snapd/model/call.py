@@ -1,4 +1,4 @@
-"""What a running request carries along: whether it was cancelled, and where its progress goes."""
+"""The context of a running request: its cancellation and its progress."""
 
 from __future__ import annotations
 
@@ -9,20 +9,16 @@ from time import monotonic
 
 from snapd.model.errors import Cancelled, Interrupted
 
-_LOCK = threading.Lock()
-"""One for all calls: thousands of requests may wait, and each object that belongs to one costs every collection."""
+_LOCK = threading.Lock()  # one for all calls: thousands may wait, and each extra object slows down garbage collection
 
-_POLL_SECONDS = 0.02
-"""How soon a request that waits for a lock notices that it was cancelled."""
+_POLL_SECONDS = 0.02  # how soon a request that waits for a lock notices its cancellation
 
 
 class Call:
-    """A running request, as the work for it sees it.
+    """A running request, as seen by the code that does its work.
 
-    Args:
-        report: called with a message, the units done and the units in all (None if unknown); may be called from several
-            threads, any number of times.
-        left_turn: called in the thread of the work each time that it gives back the right to write.
+    `report` is called with a message, the units done and the total (None if unknown), from any thread; `left_turn` in
+    the working thread each time that it releases the right to write.
     """
 
     def __init__(
@@ -38,7 +34,7 @@ class Call:
         self._ends: tuple[Callable[[], None], ...] = ()
 
     def cancel(self) -> None:
-        """Asks the work to stop at its next check; after the point of no return, ends what `ended_by` waits for."""
+        """Asks the work to stop at its next check; after the point of no return, only ends waits in `ended_by`."""
         with _LOCK:
             self._cancelled = True
             ends = self._ends
@@ -46,20 +42,12 @@ class Call:
             end()
 
     def stop(self, grace: float) -> None:
-        """Asks the work to stop because the process is about to end, even after the point of no return.
-
-        Work after that point still has `grace` seconds. Whoever opens the workspace next finishes the rest.
-        """
+        """Asks the work to stop because the process exits; work past the point of no return has `grace` seconds."""
         self._stop_at = monotonic() + grace
         self.cancel()
 
     def check(self) -> None:
-        """Raises if the work is to stop.
-
-        Raises:
-            Cancelled: the request was cancelled before the point of no return.
-            Interrupted: the process is about to end.
-        """
+        """Raises `Cancelled` if cancelled before the point of no return, or `Interrupted` if the process exits."""
         if not self._cancelled:
             return
         if not self._committed:
@@ -68,13 +56,13 @@ class Call:
             raise Interrupted("snapd was stopped in the middle of this", errno="EINTR")
 
     def acquire(self, lock: threading.Lock) -> None:
-        """Acquires a lock that others may hold for a while; raises as `check`, without the lock."""
+        """Acquires a lock that may be held for a while; raises as `check`, without the lock."""
         while not lock.acquire(timeout=_POLL_SECONDS):
             self.check()
 
     @contextmanager
     def holding(self, lock: threading.Lock) -> Iterator[None]:
-        """Holds a lock that others may hold for a while; raises as `check`, without the lock."""
+        """Holds a lock for the block; raises as `check`, without the lock."""
         self.acquire(lock)
         try:
             yield
@@ -83,10 +71,7 @@ class Call:
 
     @contextmanager
     def ended_by(self, end: Callable[[], None]) -> Iterator[None]:
-        """Calls `end` if the work is to stop while it waits for something that only `end` can end.
-
-        It must not block; it may be called from another thread, and more than once.
-        """
+        """Calls `end`, perhaps repeatedly and from another thread, to end a wait in the block; it must not block."""
         with _LOCK:
             self._ends += (end,)
             is_over = self._cancelled
@@ -100,7 +85,7 @@ class Call:
 
     @contextmanager
     def shared(self) -> Iterator[Call]:
-        """Gives a call for work that is not this request's own and that it cannot cancel: only `stop` ends it."""
+        """Yields a call for work that other requests share: only `stop` ends it, not a cancellation of this request."""
         other = Call()
         other._committed = True
 
@@ -122,26 +107,26 @@ class Call:
         self._committed = True
 
     def progress(self, message: str, done: int, total: int | None = None) -> None:
-        """Reports how far the work is; raises as `check`."""
+        """Reports progress; raises as `check`."""
         self.check()
         if self._report is not None:
             self._report(message, done, total)
 
     def leave_turn(self) -> None:
-        """Notes that the work gave back the right to write: the next request may begin while this one goes on."""
+        """Reports that the work released the right to write, so that the next request may begin."""
         if self._left_turn is not None:
             self._left_turn()
 
 
 class IdleCall(Call):
-    """The call of idle work, cancelled as soon as somebody else `is_wanted` to write; has no point of no return."""
+    """The call of idle work: cancelled as soon as another request `is_wanted`; has no point of no return."""
 
     def __init__(self, is_wanted: Callable[[], bool]) -> None:
         super().__init__()
         self._is_wanted = is_wanted
 
     def check(self) -> None:
-        """Raises `Cancelled` if somebody waits."""
+        """Raises `Cancelled` if another request waits."""
         if self._is_wanted():
             raise Cancelled("somebody else wants to write")
 

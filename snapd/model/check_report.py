@@ -1,4 +1,4 @@
-"""The report of a check of the store: what is wrong, what it affects, and what was repaired."""
+"""The report of a store check: problems, what they affect, and what was repaired."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ProblemKind = Literal[
 
 @attrs.frozen
 class AffectedFile:
-    """A file that a problem affects, or a directory; and the trees of the snapshots that have it there, ordered."""
+    """A file or directory that a problem affects, and the trees of the affected snapshots, ordered."""
 
     path: RelPath
     snapshots: tuple[ObjectId, ...]
@@ -39,7 +39,7 @@ class AffectedFile:
 
 @attrs.frozen
 class AffectedStep:
-    """A step or an operation that a problem affects; `step_id` is None for an operation that is about no step."""
+    """A step or operation that a problem affects; `step_id` is None for an operation without a step."""
 
     session_id: SessionId | None
     step_id: StepId | None
@@ -48,21 +48,14 @@ class AffectedStep:
 
 @attrs.frozen
 class Problem:
-    """Something that is wrong.
-
-    Attributes:
-        subject: an object's id in hex, a reference, or a file relative to the store.
-        files: the files that it affects, ordered by path.
-        snapshots: the trees of the snapshots that it affects as a whole, ordered.
-        steps: the steps and operations that name these snapshots.
-    """
+    """A problem in the store."""
 
     kind: ProblemKind
-    subject: str
+    subject: str  # an object's id in hex, a reference, or a file relative to the store
     message: str
-    files: tuple[AffectedFile, ...] = ()
-    snapshots: tuple[ObjectId, ...] = ()
-    steps: tuple[AffectedStep, ...] = ()
+    files: tuple[AffectedFile, ...] = ()  # affected, ordered by path
+    snapshots: tuple[ObjectId, ...] = ()  # the trees of those affected as a whole, ordered
+    steps: tuple[AffectedStep, ...] = ()  # those that name these snapshots
 
     @property
     def key(self) -> tuple[str, str]:
@@ -72,7 +65,7 @@ class Problem:
 
 @attrs.frozen
 class Leftovers:
-    """Files that crashes left, and their size in bytes; they do no harm, and the next cleanup removes them."""
+    """Files that crashes left, and their size in bytes; harmless, and removed by the next cleanup."""
 
     files: int
     bytes: int
@@ -80,36 +73,24 @@ class Leftovers:
 
 @attrs.frozen
 class CheckReport:
-    """What a check found.
-
-    Attributes:
-        quick: whether it only looked at references, records and the ends of files.
-        objects: how many objects were read, inflated and hashed; 0 for a quick check.
-        bytes: the inflated size of these objects.
-        snapshots: how many records of snapshots there are.
-        events: how many events of the timeline there are.
-        repaired: what was wrong before the repair.
-        broken: the trees of the snapshots that cannot be restored completely, ordered.
-        is_cut: whether the report leaves out problems or what they affect; `broken` is complete in any case.
-        quarantine: the directory with what this repair moved aside; None if it moved nothing.
-    """
+    """The result of a check."""
 
     store: str
-    quick: bool
-    objects: int
-    bytes: int
-    snapshots: int
+    quick: bool  # only references, records and the ends of files were checked
+    objects: int  # read, inflated and hashed; 0 for a quick check
+    bytes: int  # inflated size of these objects
+    snapshots: int  # number of records
     events: int
     problems: tuple[Problem, ...]
-    repaired: tuple[Problem, ...]
-    broken: tuple[ObjectId, ...]
+    repaired: tuple[Problem, ...]  # what was wrong before the repair
+    broken: tuple[ObjectId, ...]  # trees of snapshots that cannot be restored completely, ordered; never cut
     leftovers: Leftovers
-    is_cut: bool = False
-    quarantine: str | None = None
+    is_cut: bool = False  # some problems or affected items are left out
+    quarantine: str | None = None  # the directory with what this repair moved aside; None if nothing
 
 
 def after_repair(first: CheckReport, last: CheckReport) -> CheckReport:
-    """Makes the report of a repair from that of the repair itself and that of the check after it."""
+    """Returns a repair's report, from that of the repair itself and that of the check after it."""
     left = {problem.key for problem in last.problems}
     gone = tuple(problem for problem in first.problems if problem.key not in left)
     return attrs.evolve(last, repaired=(*gone, *first.repaired), quarantine=first.quarantine)

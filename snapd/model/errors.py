@@ -10,20 +10,10 @@ from typing import Any, ClassVar
 
 
 class SnapdError(Exception):
-    """The base of all errors of snapd.
+    """The base of all errors; `message`: the problem and its subject; `hint`: what to do next; `data`: for programs."""
 
-    Args:
-        message: one sentence that says what is wrong, with its subject.
-        hint: one sentence that says what to do next; default: what is true of every error of the kind.
-        data: what a program needs to act on it, as JSON values.
-
-    Attributes:
-        kind: the stable name of the error, as in `error.data.kind` on the wire.
-        default_hint: what to do next, as far as the kind alone says it.
-    """
-
-    kind: ClassVar[str]
-    default_hint: ClassVar[str]
+    kind: ClassVar[str]  # `error.data.kind` on the wire
+    default_hint: ClassVar[str]  # fits every error of the kind
 
     def __init__(self, message: str, *, hint: str | None = None, **data: Any) -> None:
         super().__init__(message)
@@ -36,10 +26,10 @@ class SnapdError(Exception):
 
 
 class InvalidParams(SnapdError):
-    """A request or a setting has a value that it cannot have; `data["field"]` names it."""
+    """A request or a setting has an invalid value; `data["field"]` names it."""
 
     kind = "invalidParams"
-    default_hint = "docs/protocol.md says what each field takes, and 'snapd help' what each option does"
+    default_hint = "docs/protocol.md describes each field, and 'snapd help' each option"
 
     def __init__(self, message: str, *, hint: str | None = None, **data: Any) -> None:
         subject, _, expected = message.partition(": expected ")
@@ -100,31 +90,31 @@ class StoreCorrupt(SnapdError):
 
 
 class RemoteFailed(SnapdError):
-    """Another machine could not be reached, did not let us in, or refused; `data["reason"]` says which."""
+    """Another machine could not be reached, or refused; `data["reason"]` gives the cause."""
 
     kind = "remoteFailed"
     default_hint = "check the address and the connection, then try again"
 
 
 class RemoteChanged(SnapdError):
-    """Somebody else pushed this session to the remote, with steps that this machine does not have."""
+    """The session on the remote has steps from another machine that this one does not have."""
 
     kind = "remoteChanged"
     default_hint = "fetch the session from there first, then push again"
 
 
 class Untrusted(SnapdError):
-    """What came from another machine is not what it says, or over a limit; nothing of it was taken."""
+    """Data from another machine is not what it claims to be, or is over a limit; nothing of it was stored."""
 
     kind = "untrusted"
-    default_hint = "ask whoever pushed it to push it again with a current snapd, or leave it"
+    default_hint = "ask the person who pushed it to push it again with a current snapd"
 
 
 class SigningFailed(SnapdError):
-    """What should leave the machine could not be signed, so nothing left it; `data["reason"]` says why."""
+    """Data to send could not be signed, so nothing was sent; `data["reason"]` gives the cause."""
 
     kind = "signingFailed"
-    default_hint = "see that 'ssh-keygen -Y sign' can use the key, or leave out --sign"
+    default_hint = "check that 'ssh-keygen -Y sign' can use the key, or leave out --sign"
 
 
 class StorageFull(SnapdError):
@@ -137,25 +127,25 @@ class StorageFull(SnapdError):
 _HINTS_BY_ERRNO = {
     "EACCES": "check who owns it, and its permissions and those of the folders above",
     "EPERM": "check who owns it, and whether it is immutable or protected by the system",
-    "EROFS": "mount the file system so that it can be written to, or choose a directory on another one",
+    "EROFS": "mount the file system writable, or choose a directory on another one",
     "EMFILE": "close some folders or clients of the daemon, or raise the limit of open files ('ulimit -n')",
     "ENFILE": "close other programs, or raise the system's limit of open files",
     "ENOMEM": "close other programs and try again",
     "ENOENT": "check that the path and all folders above it exist, then try again",
     "ENOTDIR": "check the path: something above it is not a folder",
-    "ELOOP": "check the path: its symlinks may lead in a circle",
+    "ELOOP": "check the path: its symlinks may form a loop",
     "EEXIST": "move away what has this name already, or choose another directory",
     "EILSEQ": "choose a directory on a file system that can hold this name",
     "ENAMETOOLONG": "use a shorter path",
-    "EFBIG": "raise the limit of the size of a file ('ulimit -f'), or choose a file system that has larger ones",
-    "EIO": "check the disk and the system's log, for the disk may be failing",
+    "EFBIG": "raise the file size limit ('ulimit -f'), or choose a file system that allows larger files",
+    "EIO": "check the disk and the system's log: the disk may be failing",
     "ESTALE": "mount the network file system again, then try again",
     "ETXTBSY": "end the program that runs from this file, then try again",
 }
 
 
 class IoError(SnapdError):
-    """The operating system reported an error; `data["errno"]` and `data["path"]` say which and where."""
+    """The operating system reported an error; `data["errno"]` and `data["path"]` identify it."""
 
     kind = "ioError"
     default_hint = "'snapd doctor' checks this machine; remove the cause that the message names, then try again"
@@ -165,34 +155,34 @@ class IoError(SnapdError):
 
 
 class Interrupted(IoError):
-    """The process is about to end; it finishes what it began when the workspace is next used."""
+    """The process is about to exit; the operation is completed when the workspace is next used."""
 
     default_hint = "send the request again: snapd finishes what it began when the folder is next used"
 
 
 class UnknownSession(SnapdError):
-    """There is no such session in this workspace, or it has ended; `data["sessionId"]` names it."""
+    """The workspace has no such session, or it has ended; `data["sessionId"]` names it."""
 
     kind = "unknownSession"
     default_hint = "'snapd sessions' lists the sessions of this folder"
 
 
 class UnknownStep(SnapdError):
-    """There is no such step in this workspace; `data` names it."""
+    """The workspace has no such step; `data` names it."""
 
     kind = "unknownStep"
     default_hint = "'snapd log' shows the steps of this folder"
 
 
 class NothingToUndo(SnapdError):
-    """Nothing is left to undo: of the session, of the step or message that was named, or of the workspace."""
+    """Nothing is left to undo in the session, step, message or workspace."""
 
     kind = "nothingToUndo"
     default_hint = "'snapd log' shows which steps changed something and are not undone yet"
 
 
 class NothingToRedo(SnapdError):
-    """The session, or the workspace, has nothing undone that can be redone."""
+    """The session or workspace has nothing undone that can be redone."""
 
     kind = "nothingToRedo"
     default_hint = (
@@ -201,21 +191,21 @@ class NothingToRedo(SnapdError):
 
 
 class FileNotInSnapshot(SnapdError):
-    """The snapshot does not have the file; `data["skipped"]` says whether it skipped the file."""
+    """The snapshot does not have the file; `data["skipped"]` is whether it skipped the file."""
 
     kind = "fileNotInSnapshot"
     default_hint = "'snapd files HASH' lists the files of a snapshot"
 
 
 class FileChanged(SnapdError):
-    """A file is not as it was shown, or has unsaved text; `data["file"]` names it, `data["reason"]` says which."""
+    """A file differs from what was shown, or has unsaved text; `data` has its `file` and the `reason`."""
 
     kind = "fileChanged"
     default_hint = "look at the file again, then decide"
 
 
 class PlanChanged(SnapdError):
-    """The request would do something else than what the client confirmed; `data["outcome"]` says what."""
+    """The request would do something else than the client confirmed; `data["outcome"]` is what."""
 
     kind = "planChanged"
     default_hint = "look at what would be done now, and confirm that plan"
@@ -239,7 +229,7 @@ FULL = frozenset({errno_names.ENOSPC, errno_names.EDQUOT})
 
 
 def error_from_os_error(error: OSError, path: bytes | str) -> SnapdError:
-    """The typed error for an error about a path: `StorageFull` if no space or quota is left, else `IoError`."""
+    """Returns `StorageFull` if no space or quota is left, else `IoError`."""
     shown = os.fsdecode(path)
     shown = shown.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     text = os.strerror(error.errno) if error.errno else str(error)
@@ -251,7 +241,7 @@ def error_from_os_error(error: OSError, path: bytes | str) -> SnapdError:
 
 @contextmanager
 def os_errors(path: bytes | str) -> Iterator[None]:
-    """Raises an `OSError` of the block as the typed error of `error_from_os_error`."""
+    """Raises an `OSError` of the block as the error of `error_from_os_error`."""
     try:
         yield
     except OSError as error:
@@ -259,14 +249,11 @@ def os_errors(path: bytes | str) -> Iterator[None]:
 
 
 def did_you_mean(given: str, names: Iterable[str], spelled: Callable[[str], str] = str) -> str:
-    """The beginning of a hint that asks for the name that is most like what was given; empty if none is.
-
-    `spelled` says how the hint writes a name.
-    """
-    # loaded only where somebody mistyped something
+    """Returns the start of a hint with the name most similar to `given`, or nothing; `spelled` formats it."""
+    # only loaded after a typing error
     import difflib
 
-    # dashes in front, and case, make no name like another
+    # leading dashes and case do not count
     by_letters = {name.lstrip("-").lower(): name for name in names}
     close = difflib.get_close_matches(given.lstrip("-").lower(), by_letters, 1)
     return f"did you mean {spelled(by_letters[close[0]])!r}? " if close else ""

@@ -1,11 +1,6 @@
-"""Git's ignore rules as a pure function of pattern texts and paths.
+"""Git's ignore rules as a pure function of pattern texts and paths; a symlink is not a directory.
 
-A pattern text is parsed once into an `IgnoreFile`; an `IgnoreStack` holds the files that apply in one
-directory, in git's order of precedence. Nothing here reads a disk or an environment: the caller supplies the
-texts, and says of each path whether it is a directory (a symlink never is one).
-
-Every path is bytes, relative to one root that the caller chose, with '/' between its parts and none at
-either end; the root itself is b"".
+Paths are bytes relative to a root of the caller's choice, with '/' between the parts; the root is b"".
 """
 
 from __future__ import annotations
@@ -23,39 +18,30 @@ from snapd.model.wildmatch import SPECIAL, NeverMatches, can_match, literal_head
 _Translate = Callable[[bytes, Iterator[int]], bytes]
 
 _BOM = b"\xef\xbb\xbf"
-RULES_BYTES = 512 << 10
-"""A longer ignore file counts as unreadable."""
-_GLOB_BYTES = 32 << 10
-"""So does one whose globs have more bytes together: to compile each 10 KiB takes up to a second."""
+RULES_BYTES = 512 << 10  # a longer ignore file counts as unreadable
+_GLOB_BYTES = 32 << 10  # in one file, else it is unreadable: compiling 10 KiB takes up to a second
 _FEW = 64
 
 
 @attrs.frozen
 class _Pattern:
-    """One line of an ignore file.
+    """One line of an ignore file."""
 
-    Attributes:
-        glob: without '!', without the slash in front and without the slash at its end.
-        negated: whether the line began with '!'.
-        dir_only: whether it ended in '/'.
-        rooted: whether the whole path is matched, not its last part alone.
-    """
-
-    glob: bytes
-    negated: bool
-    dir_only: bool
-    rooted: bool
+    glob: bytes  # without '!' and without leading and trailing slash
+    negated: bool  # the line began with '!'
+    dir_only: bool  # it ended in '/'
+    rooted: bool  # the whole path is matched, not only its last part
 
 
 def _trim(line: bytes) -> bytes:
-    """Strips the spaces from the end of a line, except one that a backslash escapes."""
+    """Strips trailing spaces, except one escaped by a backslash."""
     kept = line.rstrip(b" ")
     escapes = len(kept) - len(kept.rstrip(b"\\"))
     return kept + b" " if escapes % 2 and len(kept) < len(line) else kept
 
 
 def _unrooted(pattern: _Pattern) -> _Pattern:
-    """Simplifies a pattern '**/name' to 'name', which matches the same paths faster."""
+    """Simplifies '**/name' to 'name', which matches the same paths faster."""
     name = pattern.glob.removeprefix(b"**/")
     if name and len(name) < len(pattern.glob) and b"/" not in name:
         return attrs.evolve(pattern, glob=name, rooted=False)
@@ -76,11 +62,7 @@ def _parse_lines(text: bytes) -> Iterator[_Pattern]:
 
 
 def _combine(globs: dict[int, bytes], translate: _Translate) -> re.Pattern[bytes] | None:
-    """Joins globs into one regex that tries the glob with the highest number first.
-
-    An empty group at the end of each branch, named by the number of the glob, shows which branch matched. A group in
-    front would hide the first byte of the branch, by which the regex engine rejects a branch.
-    """
+    """Joins globs into one regex that tries the glob with the highest number first."""
     groups = itertools.count()
     branches = []
     for number, glob in reversed(globs.items()):
@@ -97,13 +79,13 @@ def _branch(regex: re.Pattern[bytes] | None, text: bytes) -> int:
 
 
 def _tail(glob: bytes) -> bytes:
-    """Gives bytes that every match of the glob ends with. A match need not have the slash of '**/'."""
+    """Returns bytes that every match of the glob ends with, without the optional slash of '**/'."""
     return re.split(rb"[*?\[\]\\]", glob)[-1].removeprefix(b"/")
 
 
 @attrs.frozen
 class _Globs:
-    """Globs in three combined regexes; two of them apply only to texts with certain beginnings or endings."""
+    """Globs in three combined regexes, two of which only apply to texts with certain starts or ends."""
 
     heads: tuple[bytes, ...]
     tails: tuple[bytes, ...]
@@ -113,7 +95,7 @@ class _Globs:
 
     @classmethod
     def of(cls, globs: dict[int, bytes], translate: _Translate) -> _Globs | None:
-        """Compiles globs, given by their number in ascending order; None if there are none."""
+        """Compiles globs, numbered in ascending order; None if there are none."""
         headed = {number: glob for number, glob in globs.items() if literal_head(glob)}
         tailed = {number: glob for number, glob in globs.items() if number not in headed and _tail(glob)}
         free = {number: glob for number, glob in globs.items() if number not in headed and number not in tailed}
@@ -127,7 +109,7 @@ class _Globs:
         return compiled if globs else None
 
     def last(self, text: bytes) -> int:
-        """Gives the highest number of a glob that matches a name or path; -1 if none does."""
+        """Returns the highest number of a glob that matches; -1 if none does."""
         found = _branch(self.free, text) if self.free else -1
         if text.startswith(self.heads):
             found = max(found, _branch(self.headed, text))
@@ -154,7 +136,7 @@ class _Matcher:
 
     @classmethod
     def of(cls, patterns: dict[int, _Pattern]) -> _Matcher:
-        """Sorts patterns, given by their number in ascending order, by the fastest way to match them."""
+        """Sorts patterns, numbered in ascending order, by the fastest way to match them."""
         names: dict[bytes, int] = {}
         paths: dict[bytes, int] = {}
         suffixes: dict[bytes, int] = {}
@@ -181,7 +163,7 @@ class _Matcher:
         )
 
     def last(self, path: bytes) -> int:
-        """Gives the number of the last pattern that matches a path below where they are rooted; -1 if none does."""
+        """Returns the number of the last pattern that matches a path relative to their root; -1 if none does."""
         name = path[path.rfind(b"/") + 1 :]
         found = max(self.names.get(name, -1), self.paths.get(path, -1))
         if len(self.endings) > _FEW or name.endswith(self.endings):
@@ -195,29 +177,17 @@ class _Matcher:
 
 @attrs.frozen
 class IgnoreFile:
-    """The patterns of one ignore file. Files of the same text and base are equal.
-
-    Attributes:
-        base: the directory that the patterns are rooted in; b"" for the root.
-        unreadable: whether it has no patterns since it is too long, or its globs are.
-    """
+    """The patterns of one ignore file; equal if text and base are."""
 
     text: bytes
-    base: bytes
-    unreadable: bool
+    base: bytes  # the directory that the patterns are rooted in; b"" for the root
+    unreadable: bool  # no patterns, because the file or its globs are too long
     _patterns: tuple[_Pattern, ...] = attrs.field(eq=False, repr=False)
     _prefix: bytes = attrs.field(eq=False, repr=False)
 
     @classmethod
     def parse(cls, text: bytes, base: bytes = b"", *, bounded: bool = True) -> IgnoreFile:
-        """Parses an ignore file. No text is an error: a malformed pattern matches nothing.
-
-        Args:
-            text: the bytes of the file.
-            base: the directory that the patterns are rooted in, relative to the root of the paths that will be matched;
-                b"" for that root itself.
-            bounded: whether it may be unreadable.
-        """
+        """Parses an ignore file; a malformed pattern matches nothing. Only with `bounded`, it may be unreadable."""
         patterns: tuple[_Pattern, ...] = ()
         unreadable = bounded and len(text) > RULES_BYTES
         if not unreadable:
@@ -238,11 +208,7 @@ class IgnoreFile:
         return _Matcher.of({number: each for number, each in numbered.items() if not each.dir_only})
 
     def match(self, path: bytes, is_dir: bool) -> bool | None:
-        """Matches one path, relative to the same root as the base, without regard to the directories above it.
-
-        A symlink is no directory. True if the last pattern that matches ignores the path, False if it is a negated one,
-        None if no pattern matches or the path is not below the base.
-        """
+        """Matches one path without its parents; True: ignored, False: by a negated pattern not, None: no match."""
         if not path.startswith(self._prefix):
             return None
         matcher = self._for_dirs if is_dir else self._for_files
@@ -251,7 +217,7 @@ class IgnoreFile:
 
     @cached_property
     def above(self) -> IgnoreFile:
-        """The directories that its patterns name above what they match, as 'a' and 'a/*' in 'a/*/key'."""
+        """The directories above what its patterns match, as 'a' and 'a/*' of 'a/*/key'."""
         lines = [
             b"/" + b"/".join(parts[:depth]) + b"/"
             for parts in (pattern.glob.split(b"/") for pattern in self._patterns if pattern.rooted)
@@ -263,40 +229,30 @@ class IgnoreFile:
 
 @attrs.frozen
 class IgnoreStack:
-    """All the ignore files that apply in one directory.
+    """All ignore files that apply in one directory."""
 
-    Attributes:
-        outer: Files that hold for the whole tree, the weakest first: the user's global excludes, then the repository's
-            info/exclude.
-        own: Files that override all others where they ignore a path. Each is separate: a negated pattern only affects
-            what the same file ignores.
-        per_dir: The ignore files of the directories from the root down, the outermost first.
-        included: Files that say what is not ignored whatever `outer` and `per_dir` say, also below a directory that
-            these ignore.
-    """
-
-    outer: tuple[IgnoreFile, ...] = ()
-    own: tuple[IgnoreFile, ...] = ()
-    per_dir: tuple[IgnoreFile, ...] = ()
-    included: tuple[IgnoreFile, ...] = ()
+    outer: tuple[IgnoreFile, ...] = ()  # for the whole tree: the user's global excludes, then info/exclude
+    own: tuple[IgnoreFile, ...] = ()  # override all others where they ignore a path; each is separate
+    per_dir: tuple[IgnoreFile, ...] = ()  # from the root down
+    included: tuple[IgnoreFile, ...] = ()  # not ignored by `outer` and `per_dir`, even below ignored directories
 
     def entering(self, file: IgnoreFile) -> IgnoreStack:
-        """Gives the stack that applies in a deeper directory, whose ignore file this is."""
+        """Returns the stack for a deeper directory with this ignore file."""
         return attrs.evolve(self, per_dir=(*self.per_dir, file))
 
     def includes(self, path: bytes, is_dir: bool) -> bool:
-        """Whether `included` matches a path and `own` does not, without regard to the directories above it."""
+        """Returns whether `included` matches a path and `own` does not, without its parent directories."""
         return any(file.match(path, is_dir) for file in self.included) and not self._is_own(path, is_dir)
 
     def may_contain_included(self, directory: bytes) -> bool:
-        """Whether `included` names this directory above something that it matches, and `own` does not ignore it."""
+        """Returns whether `included` may match something below a directory that `own` does not ignore."""
         return any(file.above.match(directory, True) for file in self.included) and not self._is_own(directory, True)
 
     def _is_own(self, path: bytes, is_dir: bool) -> bool:
         return any(file.match(path, is_dir) for file in self.own)
 
     def ignored(self, path: bytes, is_dir: bool) -> bool:
-        """Whether a path in the directory of this stack is ignored; the path is as for `IgnoreFile.match`."""
+        """Returns whether a path in the directory of this stack is ignored; the path is as in `IgnoreFile.match`."""
         for file in self.own:
             if file.match(path, is_dir):
                 return True
@@ -309,10 +265,9 @@ class IgnoreStack:
         return False
 
     def ignored_deep(self, path: bytes, is_dir: bool, gitignores: Callable[[bytes], IgnoreFile | None]) -> bool:
-        """Whether a path, or a directory above it, is ignored by this stack and the ignore files on the way down.
+        """Returns whether a path or a directory above it is ignored; the root never is.
 
-        The root is never ignored. `gitignores` gives the ignore file of a directory, or None if it has none. It is
-        called for the root first, then for each directory on the way down until one is ignored.
+        `gitignores` returns a directory's ignore file; it is called from the root down until one is ignored.
         """
         if not path:
             return False

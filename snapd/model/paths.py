@@ -1,4 +1,4 @@
-"""Turns the paths that clients give into paths below the workspace root, or refuses them."""
+"""Converts the paths of clients to paths below the workspace root, or refuses them."""
 
 from __future__ import annotations
 
@@ -15,30 +15,22 @@ _URI_SAFE = "/-._~!$&'()*+,;=:@"
 
 
 def is_tree_name(name: bytes) -> bool:
-    """Whether git accepts this name of a directory entry in a tree.
-
-    Git refuses `.git` in every spelling that some file system treats as `.git` (`.GIT`, `git~1`, `.git .`), so that a
-    checkout elsewhere cannot write into a repository (git's `verify_path`).
-    """
+    """Returns whether git accepts this name in a tree (git's `verify_path`): no spelling of `.git`."""
     return _DOT_GIT.fullmatch(name) is None
 
 
 def is_restorable_name(name: bytes) -> bool:
-    """Whether a work tree can have an entry of this name: a damaged or forged tree may have any name."""
+    """Returns whether a work tree can have this name: a damaged or forged tree may have any."""
     return name not in (b"", b".", b"..") and b"/" not in name and is_tree_name(name)
 
 
 def to_uri(path: bytes) -> str:
-    """Gives the `file:` URI of an absolute path, exact even for names that are not UTF-8 (RFC 8089)."""
+    """Returns the `file:` URI of an absolute path, exact even if it is not UTF-8 (RFC 8089)."""
     return "file://" + quote_from_bytes(path, safe=_URI_SAFE)
 
 
 def from_uri(uri: str, field: str) -> bytes:
-    """Gives the absolute path of a `file:` URI; an error names the field of the request.
-
-    Raises:
-        InvalidParams: another scheme, another host, or no absolute path.
-    """
+    """Returns the absolute path of a `file:` URI; raises `InvalidParams`, which names `field`, if it is none."""
     try:
         parts = urlsplit(uri)
     except ValueError as error:
@@ -46,24 +38,24 @@ def from_uri(uri: str, field: str) -> bytes:
     if parts.scheme.lower() != "file" or parts.netloc not in ("", "localhost") or not parts.path.startswith("/"):
         hint = f"send {to_uri(os.fsencode(uri))}" if uri.startswith("/") else None
         raise InvalidParams(f"{field}: expected a file: URI of this machine, got {uri!r}", hint=hint, field=field)
-    # if a client did not encode a name, urlsplit may take a part of it for a query or a fragment
+    # urlsplit may mistake part of a name that the client did not encode for a query or fragment
     at = uri.find(parts.path, len(parts.scheme) + 1)
     if at < 0:
-        raise InvalidParams(f"{field}: not a URI: a line break or a tab stands in it raw", field=field)
+        raise InvalidParams(f"{field}: not a URI: it contains a line break or a tab", field=field)
     path = uri[at:]
     decoded = unquote_to_bytes(path.encode("utf-8", "surrogateescape"))
     if b"\0" in decoded:
-        raise InvalidParams(f"{field}: a path cannot hold a NUL byte", field=field)
+        raise InvalidParams(f"{field}: a path cannot contain a NUL byte", field=field)
     return decoded
 
 
 def shown(path: bytes) -> str:
-    """Decodes a path for people: U+FFFD replaces what is not UTF-8."""
+    """Decodes a path for display: U+FFFD replaces what is not UTF-8."""
     return path.decode("utf-8", "replace")
 
 
 def is_utf8(path: bytes) -> bool:
-    """Whether the path survives as a JSON string."""
+    """Returns whether the path survives as a JSON string."""
     try:
         path.decode("utf-8")
     except UnicodeDecodeError:
@@ -72,11 +64,7 @@ def is_utf8(path: bytes) -> bool:
 
 
 def from_text(text: str, field: str) -> bytes:
-    """Gives the bytes of a path in a request: absolute, relative, or a `file:` URI.
-
-    Raises:
-        InvalidParams: the path is empty, has a NUL byte, or is a URI of another kind.
-    """
+    """Returns the bytes of an absolute or relative path or `file:` URI in a request; raises `InvalidParams`."""
     if text[:6].lower() == "file:/":
         return from_uri(text, field)
     try:
@@ -89,11 +77,7 @@ def from_text(text: str, field: str) -> bytes:
 
 
 def relative(raw: bytes, root: bytes) -> RelPath:
-    """Makes a path relative to the workspace root, which is absolute and canonical; follows no links.
-
-    Raises:
-        PathOutsideWorkspace: the path leads elsewhere, has a `..`, or leads into a `.git`.
-    """
+    """Returns a path relative to the canonical root; follows no links. Raises `PathOutsideWorkspace`."""
     inside = raw
     if raw.startswith(b"/"):
         above = root.rstrip(b"/")
@@ -111,7 +95,7 @@ def relative(raw: bytes, root: bytes) -> RelPath:
 
 
 def parents(path: RelPath) -> list[RelPath]:
-    """Lists the directories above a path, nearest first, without the root."""
+    """Returns the directories above a path, nearest first, without the root."""
     found = []
     while (cut := path.rfind(b"/")) >= 0:
         path = path[:cut]
@@ -120,7 +104,7 @@ def parents(path: RelPath) -> list[RelPath]:
 
 
 def folders_above(paths: Iterable[RelPath]) -> set[RelPath]:
-    """Lists all directories above some paths, without the root: each is found once, however many paths it has."""
+    """Returns all directories above some paths, without the root."""
     found: set[RelPath] = set()
     for path in paths:
         here = path
@@ -130,6 +114,6 @@ def folders_above(paths: Iterable[RelPath]) -> set[RelPath]:
 
 
 def absolute(root: bytes, path: RelPath) -> str:
-    """Gives a path as lists of names in the contract have it: absolute, or a URI if it is not UTF-8."""
+    """Returns a path as in file lists of the contract: absolute, or a URI if it is not UTF-8."""
     full = os.path.join(root, path)
     return full.decode("utf-8") if is_utf8(full) else to_uri(full)

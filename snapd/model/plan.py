@@ -1,4 +1,4 @@
-"""What an operation is going to do to the work tree: made before any file is touched, and shown by a dry run."""
+"""The plan of an operation on the work tree: made before any file is touched, and shown by a dry run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from snapd.model.snapshot import EMPTY_BLOB, Entry, FileOutcome, ObjectId, RelPa
 
 @attrs.frozen
 class CapturedFile:
-    """A file in the work tree as it was captured, and the signature by which a change since then shows."""
+    """A file in the work tree as captured, with the signature that shows later changes."""
 
     entry: Entry
     signature: Signature
@@ -21,17 +21,12 @@ class CapturedFile:
 
 @attrs.frozen
 class Write:
-    """Writes a file or symlink.
-
-    Attributes:
-        captured: the file that it replaces; None if nothing may be there.
-        merged: whether the blob is a merge, and not what the target snapshot has.
-    """
+    """Writes a file or symlink."""
 
     path: RelPath
     entry: Entry
-    captured: CapturedFile | None
-    merged: bool = False
+    captured: CapturedFile | None  # the file that it replaces; None if nothing may be there
+    merged: bool = False  # the blob is a merge, not what the target snapshot has
 
 
 @attrs.frozen
@@ -44,26 +39,19 @@ class Delete:
 
 @attrs.frozen
 class MoveDirectory:
-    """Renames a directory or a file, and so does what some writes and deletes of the plan say, all at once.
-
-    Attributes:
-        old: where it is.
-        new: where nothing is.
-        uncaptured: whether no snapshot has all that is in it: then nothing of it is written or deleted. Otherwise what
-            the plan says of the files in it is done in the new place.
-    """
+    """Renames a directory or a file, which does some writes and deletes of the plan all at once."""
 
     old: RelPath
-    new: RelPath
-    uncaptured: bool = False
+    new: RelPath  # where nothing is
+    uncaptured: bool = False  # no snapshot has all of it, and the plan changes nothing in it
 
     def there(self, path: RelPath) -> RelPath:
-        """Where a path below the old one is afterwards."""
+        """Returns the new path of a path below the old one."""
         return self.new + path[len(self.old) :]
 
     @property
     def outcome(self) -> FileOutcome:
-        """Says of what is not captured under its new name where it came from."""
+        """The outcome of an uncaptured directory under its new name."""
         return FileOutcome(self.new, "restored", None, self.old)
 
 
@@ -71,27 +59,18 @@ class MoveDirectory:
 class Plan:
     """All that an operation does, and what it leaves alone and why.
 
-    Attributes:
-        writes: ordered by path.
-        deletes: ordered by path.
-        make_directories: empty directories to make, parents first.
-        remove_directories: directories to remove if they are empty, the deepest first.
-        settled: files that stay as they are, with the reason.
-        linked: groups of files to write or delete; each group is done as a whole or not at all.
-        moves: directories that can be moved as a whole, and what is not captured under its old or its new name. What is
-            captured in one is among `deletes`, and among `writes` under its new path; where the move cannot be done,
-            these are done file by file, but no uncaptured file is deleted.
-        permissions: of files to write and directories to make, as far as they are not what the umask gives.
+    If a directory is in `moves`, its captured files are also in `deletes`, and in `writes` by their new paths: where
+    the move fails, these are done file by file, but no uncaptured file is deleted.
     """
 
-    writes: tuple[Write, ...] = ()
-    deletes: tuple[Delete, ...] = ()
-    make_directories: tuple[RelPath, ...] = ()
-    remove_directories: tuple[RelPath, ...] = ()
-    settled: tuple[FileOutcome, ...] = ()
-    linked: tuple[tuple[RelPath, ...], ...] = ()
-    moves: tuple[MoveDirectory, ...] = ()
-    permissions: tuple[tuple[RelPath, int], ...] = ()
+    writes: tuple[Write, ...] = ()  # ordered by path
+    deletes: tuple[Delete, ...] = ()  # ordered by path
+    make_directories: tuple[RelPath, ...] = ()  # empty ones, parents first
+    remove_directories: tuple[RelPath, ...] = ()  # if they are empty, deepest first
+    settled: tuple[FileOutcome, ...] = ()  # files that stay as they are, with the reason
+    linked: tuple[tuple[RelPath, ...], ...] = ()  # groups to write or delete as a whole or not at all
+    moves: tuple[MoveDirectory, ...] = ()  # directories to move as a whole, and what is uncaptured at either end
+    permissions: tuple[tuple[RelPath, int], ...] = ()  # if not those of the umask
 
     @property
     def is_empty(self) -> bool:
@@ -104,21 +83,21 @@ class Plan:
         return any(outcome.outcome == "conflict" for outcome in self.settled)
 
     def expected_outcomes(self) -> tuple[FileOutcome, ...]:
-        """Foretells what the operation will report if nothing goes wrong, ordered by path."""
+        """Returns the outcomes if nothing goes wrong, ordered by path."""
         inside = {path for write in self.writes for path in (write.path, *parents(write.path))} if self.moves else ()
         outcomes = [
             *self.settled,
             *(FileOutcome(write.path, "merged" if write.merged else "restored") for write in self.writes),
             *(FileOutcome(delete.path, "deleted") for delete in self.deletes),
-            # what is taken away from where it was captured, to where it is not
+            # what moves from a captured place to one that is not captured
             *(move.outcome for move in self.moves if move.uncaptured and move.new not in inside),
         ]
         return self.with_moves(sorted(outcomes, key=lambda outcome: outcome.path))
 
     def with_moves(self, outcomes: Sequence[FileOutcome]) -> tuple[FileOutcome, ...]:
-        """Says of each file that was moved, and is there, where it came from, if it is gone there.
+        """Adds to the outcomes of moved files where they came from, if gone there.
 
-        A file is moved if an undo takes back a move, or if what is deleted under one name is written under another.
+        A file is moved if an undo reverts a move, or if what is deleted under one name is written under another.
         """
         gone = {outcome.path for outcome in outcomes if outcome.outcome == "deleted"}
         moves = {new: old for new, old in self._moves().items() if old in gone}
@@ -130,7 +109,7 @@ class Plan:
         )
 
     def _moves(self) -> dict[RelPath, RelPath]:
-        """The old path by the new one."""
+        """Returns the old path by the new one."""
         come = {write.path: write.entry for write in self.writes if write.captured is None}
         gone = {delete.path: delete.captured.entry for delete in self.deletes}
         moves: dict[RelPath, RelPath] = {}
@@ -147,17 +126,13 @@ class Plan:
         return moves
 
     def refused(self) -> tuple[FileOutcome, ...]:
-        """Reports an operation that does nothing because some of its files conflict, ordered by path."""
+        """Returns the outcomes of an operation that does nothing because of conflicts, ordered by path."""
         touched = {*(write.path for write in self.writes), *(delete.path for delete in self.deletes)}
         outcomes = [*self.settled, *(FileOutcome(path, "unchanged", "conflictsElsewhere") for path in touched)]
         return tuple(sorted(outcomes, key=lambda outcome: outcome.path))
 
     def check(self) -> None:
-        """Makes sure that a work tree can have every path: a damaged or forged tree may name any.
-
-        Raises:
-            StoreCorrupt: a path has `..` in it, is absolute, leads into a `.git`, or through a file to write.
-        """
+        """Raises `StoreCorrupt` if a work tree cannot have a path, as a damaged or forged tree may."""
         files = {write.path for write in self.writes}
         made = files | set(self.make_directories)
         others = {delete.path for delete in self.deletes} | {outcome.path for outcome in self.settled}
@@ -173,12 +148,12 @@ class Plan:
             raise StoreCorrupt(f"{shown(path)} is a file and a folder in the snapshot", object=shown(path))
 
     def blobs(self) -> set[ObjectId]:
-        """The blobs that the plan needs."""
+        """Returns the blobs that the plan needs."""
         return {write.entry.oid for write in self.writes}
 
 
 class LinkedFiles:
-    """Groups of paths; each group is changed as a whole or not at all. Pairs that share a path belong to one group."""
+    """Groups of paths that are changed as a whole or not at all; pairs that share a path are in one group."""
 
     def __init__(self, pairs: Iterable[tuple[RelPath, RelPath]] = ()) -> None:
         self._groups: dict[RelPath, set[RelPath]] = {}
@@ -191,16 +166,16 @@ class LinkedFiles:
                 self._groups.update(dict.fromkeys((one, other), larger))
 
     def others(self, path: RelPath) -> Iterator[RelPath]:
-        """The other paths in the group of a path."""
+        """Yields the other paths in the group of a path."""
         return (other for other in self._groups.get(path, ()) if other != path)
 
     def within(self, paths: Collection[RelPath]) -> tuple[tuple[RelPath, ...], ...]:
-        """Narrows the groups to some paths, and gives those with more than one path left; ordered."""
+        """Returns the groups restricted to some paths, if more than one path is left; ordered."""
         groups = {id(group): group for group in self._groups.values()}.values()
         found = (tuple(sorted(path for path in group if path in paths)) for group in groups)
         return tuple(sorted(group for group in found if len(group) > 1))
 
     @classmethod
     def of(cls, groups: Iterable[tuple[RelPath, ...]]) -> LinkedFiles:
-        """Makes it from the groups of `within`."""
+        """Builds it from the groups of `within`."""
         return cls((group[0], other) for group in groups for other in group[1:])

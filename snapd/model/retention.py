@@ -1,11 +1,8 @@
-"""Decides what retention removes and what it keeps, from an inventory of the store alone.
+"""Decides what retention removes, from an inventory of the store alone.
 
-It does not trust the clock blindly: events have an order of their own (their sequence), and their times only hint at
-how much time passed between them. See `ages`.
-
-Events that only record a snapshot expire with age; so do ended sessions, each as a whole with all that it is linked
-with. What an open session names, the newest snapshot and the newest event never expire. Snapshots that remaining events
-name stay, whatever their age and the limits: what can be shown can be brought back.
+Events that only record a snapshot expire with age; so do ended sessions, each with all that it is linked to. What an
+open session names, the newest snapshot and the newest event never expire, nor do snapshots that remaining events name:
+what can be shown can be restored. Clocks are not trusted blindly, see `ages`.
 """
 
 from __future__ import annotations
@@ -19,103 +16,75 @@ from snapd.model.snapshot import ObjectId
 
 DAY_SECONDS = 86400.0
 
-PLAUSIBLE_SECONDS = 31 * DAY_SECONDS
-"""A gap of up to this length is believed at once. A longer one may come from a clock that was set wrong."""
+PLAUSIBLE_SECONDS = 31 * DAY_SECONDS  # a longer gap may come from a clock that was set wrong
 
-LASTING_SECONDS = DAY_SECONDS
-"""A longer gap is believed once the records after it span this length."""
+LASTING_SECONDS = DAY_SECONDS  # a longer gap counts once the records after it span this time
 
 
 @attrs.frozen
 class Retention:
-    """The retention settings of a workspace: for how many days to keep snapshots, and `Limits`, where 0 is none."""
+    """The retention settings of a workspace; 0 is no limit for `max_snapshots` and `max_bytes`, see `Limits`."""
 
     days: float = 7.0
     max_snapshots: int = 0
     max_bytes: int = 0
 
     def limits(self, now: float, days: float | None = None) -> Limits:
-        """Gives the limits at a point in time, seconds since 1970; `days` replaces those of the settings."""
+        """Returns the limits at a time, seconds since 1970; `days` overrides the settings."""
         seconds = (self.days if days is None else days) * DAY_SECONDS
         return Limits(now, seconds, self.max_snapshots or None, self.max_bytes or None)
 
 
 @attrs.frozen
 class Limits:
-    """The limits of what to keep.
+    """The limits of what to keep; None is no limit."""
 
-    Attributes:
-        now: seconds since 1970.
-        older_than: the age in seconds beyond which records expire; at 0 or less, everything expires that may.
-        max_snapshots: how many snapshots to keep of each session, and of those outside all sessions; None for all.
-        max_bytes: the size that the store may have; None for any size.
-    """
-
-    now: float
-    older_than: float
-    max_snapshots: int | None = None
-    max_bytes: int | None = None
+    now: float  # seconds since 1970
+    older_than: float  # age in seconds beyond which records expire; all that may, if <= 0
+    max_snapshots: int | None = None  # of each session, and of those outside all sessions
+    max_bytes: int | None = None  # size of the store
 
 
 @attrs.frozen
 class DatedSnapshot:
-    """A snapshot, and where its event is; one tree can be recorded several times.
+    """A recorded snapshot; one tree can be recorded several times."""
 
-    Attributes:
-        at: the place of the event in `Inventory.times`.
-        chain: the chain of the event; None if it only records the snapshot, so that it may go by itself.
-    """
-
-    at: int
+    at: int  # index of its event in `Inventory.times`
     seq: int
     tree: ObjectId
-    chain: str | None
+    chain: str | None  # None if its event only records the snapshot, and may expire alone
 
 
 @attrs.frozen
 class Chain:
-    """Events that expire together: those of a session, or the operations of one day outside all sessions.
-
-    Attributes:
-        first: the place of its oldest event in `Inventory.times`.
-        last: the same of its newest event.
-        is_open: whether it is a session that goes on.
-        trees: the trees of the snapshots that its events name.
-    """
+    """Events that expire together: those of a session, or of one day's operations outside all sessions."""
 
     name: str
-    first: int
-    last: int
-    is_open: bool
+    first: int  # index of its oldest event in `Inventory.times`
+    last: int  # index of its newest event
+    is_open: bool  # a session that goes on
     is_session: bool
-    trees: frozenset[ObjectId]
+    trees: frozenset[ObjectId]  # of the snapshots that its events name
 
 
 @attrs.frozen
 class Inventory:
-    """What a store has, with its dates.
+    """The dated contents of a store."""
 
-    Attributes:
-        times: the time of each event, seconds since 1970, in the order of the events.
-        snapshots: in the order in which they were recorded.
-        links: pairs of names of chains, one of which has an event that names something of the other.
-        base: the event whose snapshot stays in any case, with its chain; None if there is none.
-    """
-
-    times: Sequence[float]
-    snapshots: Sequence[DatedSnapshot]
+    times: Sequence[float]  # of each event, seconds since 1970, in the order of the events
+    snapshots: Sequence[DatedSnapshot]  # in the order in which they were recorded
     chains: Sequence[Chain]
-    links: Sequence[tuple[str, str]]
-    base: int | None
+    links: Sequence[tuple[str, str]]  # pairs of names; an event of one names something of the other
+    base: int | None  # the event whose snapshot and chain stay in any case
 
     def count(self, removal: Removal) -> int:
-        """How many snapshots a removal removes."""
+        """Returns how many snapshots a removal removes."""
         return sum(taken.seq in removal.snapshots or taken.chain in removal.chains for taken in self.snapshots)
 
 
 @attrs.frozen
 class Removal:
-    """What to remove: the `seq` of each event that only records a snapshot, and the name of each chain."""
+    """What to remove: the `seq` of events that only record a snapshot, and the names of chains."""
 
     snapshots: frozenset[int] = frozenset()
     chains: frozenset[str] = frozenset()
@@ -125,17 +94,15 @@ class Removal:
 
 
 def ages(times: Sequence[float], now: float) -> list[float]:
-    """Computes the age of each record in seconds, as far as the clock can be believed.
+    """Returns the age of each record in seconds, as far as the clock can be believed.
 
-    An age is the sum of the gaps between records, up to now. A clock that goes back adds nothing. A gap over
-    `PLAUSIBLE_SECONDS` adds nothing either, until the records after it span `LASTING_SECONDS`. No record is older than
-    its own time says, unless that is in the future; and none is older than the record before it.
+    `times` are in seconds since 1970, in the order in which the records were made. An age is the sum of the gaps
+    between records up to now. A clock that goes back adds nothing, nor does a gap over `PLAUSIBLE_SECONDS`, until the
+    records after it span `LASTING_SECONDS`. No record is older than its own time, unless that is in the future, or than
+    the record before it.
 
-    So no age exceeds the truth, unless a clock was wrong by weeks for more than a day; and a record made with a wrong
-    clock counts as no older than the one before it. An age below the truth catches up once the records with the wrong
-    times are removed.
-
-    The times are in seconds since 1970 by the clock at that time, in the order in which the records were made.
+    So no age exceeds the truth, unless a clock was wrong by weeks for more than a day; an age that is too low catches
+    up once the records with wrong times are removed.
     """
     found: list[float] = []
     age = lasted = 0.0
@@ -159,7 +126,7 @@ def ages(times: Sequence[float], now: float) -> list[float]:
 
 
 def expired(inventory: Inventory, limits: Limits, keep: Collection[ObjectId] = ()) -> Removal:
-    """Finds what to remove by age and by number; `keep` are trees whose newest snapshot stays."""
+    """Returns what to remove by age and number; the newest snapshot of each tree in `keep` stays."""
     by_event = ages(inventory.times, limits.now)
     old = {chain.name for chain in _ended(inventory) if _is_old(by_event[chain.last], limits)}
     chains = _unlinked(old, inventory.links)
@@ -173,10 +140,7 @@ def expired(inventory: Inventory, limits: Limits, keep: Collection[ObjectId] = (
 
 
 def droppable(inventory: Inventory, now: float, keep: Collection[ObjectId] = ()) -> list[Removal]:
-    """Lists what may be removed if the store is too large, piece by piece, oldest first.
-
-    `now` is in seconds since 1970; `keep` is as of `expired`.
-    """
+    """Returns what may be removed if the store is too large, piece by piece, oldest first; `keep` as in `expired`."""
     by_event = ages(inventory.times, now)
     free = _unlinked({chain.name for chain in _ended(inventory)}, inventory.links)
     groups = _groups(free, inventory.links)
@@ -185,7 +149,7 @@ def droppable(inventory: Inventory, now: float, keep: Collection[ObjectId] = ())
     single = [taken for taken in inventory.snapshots if taken.chain is None]
     newest_of = {taken.tree: taken.seq for taken in single}
     needed = _needed(inventory, staying, keep)
-    # the snapshots of a session go with it, and with the youngest session if several name them
+    # the snapshots of a session are removed with it, or with the youngest session that names them
     pieces: list[tuple[float, set[int], frozenset[str]]] = []
     named: set[int] = set()
     for group in sorted(groups, key=lambda group: min(by_event[by_name[name].last] for name in group)):
@@ -218,7 +182,7 @@ def _is_old(age: float, limits: Limits) -> bool:
 
 
 def _ended(inventory: Inventory) -> list[Chain]:
-    """The chains that may be removed by themselves: no open session, and none with an event that stays in any case."""
+    """Returns the chains that may be removed alone: no open session, and without an event that stays."""
     newest = max((chain.last for chain in inventory.chains), default=None)
     kept = {taken.chain for taken in inventory.snapshots if taken.seq == inventory.base}
     return [
@@ -227,7 +191,7 @@ def _ended(inventory: Inventory) -> list[Chain]:
 
 
 def _needed(inventory: Inventory, staying: Iterable[Chain], keep: Collection[ObjectId]) -> set[int]:
-    """The event that stays in any case, and for each tree that has to stay the newest event that records it."""
+    """Returns the event that stays in any case, and the newest event for each tree that has to stay."""
     names = {chain.name for chain in staying}
     trees = {*keep, *(tree for chain in staying for tree in chain.trees)}
     trees -= {taken.tree for taken in inventory.snapshots if taken.chain in names}
@@ -237,7 +201,7 @@ def _needed(inventory: Inventory, staying: Iterable[Chain], keep: Collection[Obj
 
 
 def _surplus(snapshots: Sequence[DatedSnapshot], chains: Iterable[Chain], most: int | None) -> set[int]:
-    """The snapshots beyond the number to keep of each session that was open then, or outside of sessions."""
+    """Returns the snapshots beyond the limit of each session that was open then, or outside of sessions."""
     if most is None:
         return set()
     sessions = [chain for chain in chains if chain.is_session]
@@ -256,7 +220,7 @@ def _surplus(snapshots: Sequence[DatedSnapshot], chains: Iterable[Chain], most: 
 
 
 def _unlinked(chains: set[str], links: Iterable[tuple[str, str]]) -> set[str]:
-    """The chains that are linked with nothing but each other."""
+    """Returns the chains that are only linked to each other."""
     pairs = list(links)
     free = set(chains)
     count = -1

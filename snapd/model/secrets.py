@@ -1,10 +1,7 @@
-"""Looks at files for what is likely a secret.
+"""Finds likely secrets in files; it can miss some and report others, and never shows more than their first characters.
 
-Nothing here can say that a file holds no secret, and what it names may be none: it is for people to look at before
-something leaves their machine. What is named is never shown, but for the first characters of a long one.
-
-The patterns are slow, so they see windows of a file alone. Whatever the bytes are, windows of one kind do not overlap:
-together they are no longer than the text.
+The patterns are slow, so they only see windows of a file. Windows of one kind never overlap: together they are no
+longer than the text.
 """
 
 from __future__ import annotations
@@ -18,73 +15,51 @@ from typing import Any, NamedTuple
 
 import attrs
 
-REACH_BYTES = 200
-"""How far behind a keyword a match may end, where the rule says nothing else."""
+REACH_BYTES = 200  # default: how far behind a keyword a match may end
 
-NAME_BYTES = 40
-"""How much of the name that a secret is assigned to counts."""
+NAME_BYTES = 40  # of the name that a secret is assigned to
 
 _OF_NAMES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 
 
 def entropy(secret: bytes) -> float:
-    """How random some bytes look, in bits for each byte, by how often each of them occurs (Shannon); 0 for none."""
+    """Returns the Shannon entropy, in bits per byte; 0 for no bytes."""
     size = len(secret)
     return -sum(count / size * math.log2(count / size) for count in Counter(secret).values())
 
 
 def one_of(patterns: Iterable[str]) -> re.Pattern[bytes] | None:
-    """A pattern that matches what one of these does; None if there are none. Raises `re.error`.
-
-    They are ASCII; flags stand in groups, as in `(?i:...)`.
-    """
+    """Returns a pattern that matches any of the ASCII `patterns`, None for none; flags go in groups, as `(?i:...)`."""
     joined = "|".join(f"(?:{pattern})" for pattern in patterns)
     return re.compile(joined.encode("ascii")) if joined else None
 
 
 def _around(match: re.Match[bytes]) -> bytes:
-    """What a pattern matched, with the rest of the name that the match begins in."""
+    """Returns the match, with the rest of the name that it begins in."""
     before = match.string[max(0, match.start() - NAME_BYTES) : match.start()]
     return before[len(before.rstrip(_OF_NAMES)) :] + match[0]
 
 
 @attrs.frozen
 class Rule:
-    """A rule about what is in files.
+    """A rule about the contents of files."""
 
-    Attributes:
-        id: its name; unlike those of all other rules.
-        description: what it finds, for people.
-        source: where it is said what these secrets look like.
-        pattern: matches a secret, which is its only group. It repeats nothing without a bound, so the time of a match
-            has one too.
-        keywords: lower case; text that has none of them, in any case, has no match.
-        everywhere: whether a match may lie anywhere; otherwise a match has, or stands behind, a long run of characters
-            of which tokens are made, and is looked for there alone.
-        reach: how many bytes behind the beginning of a keyword a match may end; for rules that look everywhere.
-        entropy: the least bits a byte that a secret has.
-        allowed: finds what makes of a secret none, such as a placeholder; None for nothing.
-        allowed_around: finds the same in all that the pattern matched, and in the name that it ends; None for nothing.
-        files: finds, in a path in lower case, the files that this is about; None for all.
-        generated_too: whether it is also about files that a program wrote, such as those that lock dependencies.
-    """
-
-    id: str
-    description: str
-    source: str
-    pattern: re.Pattern[bytes]
-    keywords: tuple[bytes, ...]
-    everywhere: bool
-    reach: int
-    entropy: float
-    allowed: re.Pattern[bytes] | None
-    allowed_around: re.Pattern[bytes] | None
-    files: re.Pattern[bytes] | None
-    generated_too: bool
+    id: str  # unique
+    description: str  # for people
+    source: str  # where the form of these secrets is documented
+    pattern: re.Pattern[bytes]  # its only group is the secret; all repeats are bounded, and so is the time
+    keywords: tuple[bytes, ...]  # lower case; text without any of them, in any case, has no match
+    everywhere: bool  # if False, a match has, or follows, a long run of token characters
+    reach: int  # bytes from the start of a keyword to the end of a match, if `everywhere`
+    entropy: float  # least bits per byte
+    allowed: re.Pattern[bytes] | None  # finds in a secret that it is none, such as a placeholder
+    allowed_around: re.Pattern[bytes] | None  # finds that in the whole match and the name that it ends
+    files: re.Pattern[bytes] | None  # finds the files it applies to, by lower-case path; None for all
+    generated_too: bool  # also applies to generated files, such as lock files
 
     @classmethod
     def parse(cls, row: Mapping[str, Any]) -> Rule:
-        """Reads a row of the list; raises `KeyError` for what every rule has, `re.error` for a pattern that is none."""
+        """Parses a row of the list; raises `KeyError` for a missing value, `re.error` for an invalid pattern."""
         return cls(
             id=row["id"],
             description=row["description"],
@@ -101,13 +76,13 @@ class Rule:
         )
 
     def is_about(self, path: bytes, generated: bool) -> bool:
-        """Whether to look at a file: `path` is in lower case, and `generated` says whether a program wrote it."""
+        """Returns whether the rule applies to a file; `path` is in lower case."""
         if generated and not self.generated_too:
             return False
         return self.files is None or self.files.search(path) is not None
 
     def believes(self, match: re.Match[bytes]) -> bool:
-        """Whether a match is likely a secret: random enough, and nothing that is allowed."""
+        """Returns whether a match is likely a secret: random enough, and not allowed."""
         secret = match[1]
         if self.allowed is not None and self.allowed.search(secret):
             return False
@@ -118,58 +93,46 @@ class Rule:
 
 @attrs.frozen
 class NameRule:
-    """A rule about names of files.
+    """A rule about the names of files."""
 
-    Attributes:
-        id: its name; unlike those of all other rules.
-        description: what such a file holds, for people.
-        source: where it is said that it does.
-        pattern: finds, in a path in lower case, the end of it that counts.
-    """
-
-    id: str
-    description: str
-    source: str
-    pattern: re.Pattern[bytes]
+    id: str  # unique
+    description: str  # what such a file contains, for people
+    source: str  # where that is documented
+    pattern: re.Pattern[bytes]  # searched in a lower-case path
 
     @classmethod
     def parse(cls, row: Mapping[str, Any]) -> NameRule:
-        """As `Rule.parse`."""
+        """Parses a row, as `Rule.parse`."""
         return cls(row["id"], row["description"], row["source"], re.compile(row["pattern"].encode("ascii")))
 
 
-LONG_BYTES = 20
-"""The length of the shortest token that has a form of its own: AWS's access keys."""
+LONG_BYTES = 20  # the shortest token with a form of its own: AWS's access keys
 
-BEFORE_BYTES = 80
-"""How much of what stands before a token or a keyword its windows have: the name that a token is assigned to."""
+BEFORE_BYTES = 80  # in a window before a token or a keyword: the name that a token is assigned to
 
-AFTER_BYTES = 48
-"""How much of what stands behind a long run its windows have at least: what follows a dot in a token, and a quote."""
+AFTER_BYTES = 48  # in a window after a long run, at least: what follows a dot in a token, and a quote
 
-WIDEST_BYTES = 6000
-"""No match is longer, with what it looks at behind its end."""
+WIDEST_BYTES = 6000  # no match is longer, with what it looks at behind its end
 
-STEP_BYTES = 1 << 15
-"""How much a pattern sees at once: while it looks, Python runs no other thread."""
+STEP_BYTES = 1 << 15  # per search of a pattern: meanwhile Python runs no other thread
 
 _OF_TOKENS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-~"
 _MASK = bytes(0x74 if byte in _OF_TOKENS else 0x20 for byte in range(256))
 _LONG = b"t" * LONG_BYTES
 
 _WORDS = re.compile(rb"[a-z_/-]+|[A-Z_/-]*_[A-Z_/-]*")
-"""Runs of words in one case: names and paths, of which code is full. No token is without a digit and in one case."""
+"""Words in one case: names and paths, of which code is full. Every token has a digit or mixed case."""
 
 
 class Window(NamedTuple):
-    """A part of a text: the position of its first byte, and that after its last byte, which is of no token."""
+    """A part of a text; `end` is the position after its last byte, which is not part of a token."""
 
     start: int
     end: int
 
 
 def _joined(windows: Iterable[Window]) -> Iterator[Window]:
-    """Joins windows that overlap or touch; they come in the order of their starts."""
+    """Joins windows that overlap or touch, ordered by start."""
     last: Window | None = None
     for window in windows:
         if last is None:
@@ -185,7 +148,7 @@ def _joined(windows: Iterable[Window]) -> Iterator[Window]:
 
 @attrs.frozen
 class Text:
-    """The text of a file, prepared for looking: a line break ends it, and `low` has it in lower case."""
+    """The prepared text of a file: ends with a line break, and `low` is in lower case."""
 
     raw: bytes
     low: bytes
@@ -198,7 +161,7 @@ class Text:
         return cls(raw, raw.lower(), raw.translate(_MASK))
 
     def _end(self, at: int) -> int:
-        """The position after the first byte from here on that is of no token."""
+        """Returns the position after the first byte from `at` on that is not part of a token."""
         return self._mask.find(b" ", min(at, len(self._mask) - 1)) + 1
 
     def _around_runs(self) -> Iterator[Window]:
@@ -211,7 +174,7 @@ class Text:
             at = mask.find(_LONG, end)
 
     def matches(self, pattern: re.Pattern[bytes], window: Window) -> Iterator[re.Match[bytes]]:
-        """Gives a pattern's matches in a window, step by step; none is wider than `WIDEST_BYTES`."""
+        """Yields a pattern's matches in a window, step by step; none is wider than `WIDEST_BYTES`."""
         for start in range(window.start, window.end, STEP_BYTES):
             for match in pattern.finditer(self.raw, start, min(window.end, start + STEP_BYTES + WIDEST_BYTES)):
                 if match.start() >= start + STEP_BYTES:
@@ -219,7 +182,7 @@ class Text:
                 yield match
 
     def near_runs(self) -> list[Window]:
-        """The windows around long runs of characters of which tokens are made, but for those of words."""
+        """Returns the windows around long runs of token characters, except those of words."""
         return list(_joined(self._around_runs()))
 
     def _around(self, keyword: bytes, reach: int) -> Iterator[Window]:
@@ -227,7 +190,7 @@ class Text:
         at = low.find(keyword)
         while at >= 0:
             start, last = max(0, at - BEFORE_BYTES), at
-            # the last one before the end stands for those between: many at one place take no more time than few
+            # the last one before the end covers those between, so many at one place take no more time than few
             while last >= 0:
                 at, end = last, self._end(last + reach)
                 last = low.rfind(keyword, at + 1, end)
@@ -235,23 +198,19 @@ class Text:
             at = low.find(keyword, max(at + 1, end - len(keyword) + 1))
 
     def near(self, keywords: tuple[bytes, ...], reach: int) -> list[Window]:
-        """The windows around keywords in lower case: `reach` bytes from the beginning of one, or a little more."""
+        """Returns the windows around lower-case keywords: at least `reach` bytes from the start of one."""
         found = [window for keyword in keywords for window in self._around(keyword, reach)]
         return list(_joined(sorted(found)))
 
 
-MOST_BYTES = 4 << 20
-"""How much of a file is read, from its beginning."""
+MOST_BYTES = 4 << 20  # read from the start of a file
 
-MOST_FINDINGS = 100
-"""How many findings one file gives at most."""
+MOST_FINDINGS = 100  # of one file
 
-_BINARY_BYTES = 8000
-"""Git takes a file for binary if there is a NUL in so many bytes of its beginning."""
+_BINARY_BYTES = 8000  # git considers a file binary if its start has a NUL
 
 _SHOWN_BYTES = 4
-_LONG_ENOUGH_BYTES = 20
-"""Of a secret of this length, the first characters help nobody who has no right to it."""
+_LONG_ENOUGH_BYTES = 20  # the first characters of a longer secret do not give it away
 
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _PLAIN = re.compile(rb"[A-Za-z0-9_.-]+")
@@ -259,40 +218,25 @@ _PLAIN = re.compile(rb"[A-Za-z0-9_.-]+")
 
 @attrs.frozen
 class Finding:
-    """Something that is likely a secret.
+    """A likely secret."""
 
-    Attributes:
-        rule: the id of the rule that found it.
-        line: where it begins, from 1 on; None if the name of the file says it.
-        description: what it is, for people.
-        begins: its first characters, where they help to recognise it and do no harm; else empty.
-    """
-
-    rule: str
-    line: int | None
-    description: str
-    begins: str = ""
+    rule: str  # id of the rule
+    line: int | None  # where it begins, from 1; None if found by the file's name
+    description: str  # for people
+    begins: str = ""  # its first characters, if harmless; else empty
 
 
 @attrs.frozen
 class Report:
-    """What was found in a file.
+    """The result for a file."""
 
-    Attributes:
-        findings: those of its name, then the others by their lines.
-        notes: what was not looked at, for people; nothing was found in it, and that means nothing.
-    """
-
-    findings: tuple[Finding, ...]
-    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...]  # of its name, then ordered by line
+    notes: tuple[str, ...] = ()  # what was not checked, for people
 
 
 @attrs.frozen
 class SecretRules:
-    """All rules about secrets: those about what is in files, and those about their names.
-
-    If two find the same, the first one counts.
-    """
+    """All rules about contents and names of files; if two find the same, the first counts."""
 
     rules: Sequence[Rule]
     names: Sequence[NameRule]
@@ -302,7 +246,7 @@ class SecretRules:
 
     @classmethod
     def parse(cls, document: Mapping[str, Any]) -> SecretRules:
-        """Reads the list of rules, as its TOML has it; raises as `Rule.parse`."""
+        """Parses the TOML document of rules; raises as `Rule.parse`."""
         return cls(
             rules=tuple(Rule.parse(row) for row in document["rule"]),
             names=tuple(NameRule.parse(row) for row in document["name"]),
@@ -312,7 +256,7 @@ class SecretRules:
         )
 
     def look_at_name(self, path: bytes) -> tuple[Finding, ...]:
-        """Names what a file likely holds by its name alone; no more than one thing."""
+        """Returns at most one finding, by the name alone."""
         low = path.lower()
         if self._harmless_names is not None and self._harmless_names.search(low):
             return ()
@@ -320,14 +264,9 @@ class SecretRules:
         return () if found is None else (Finding(found.id, None, found.description),)
 
     def look(self, path: bytes, data: bytes, size: int | None = None) -> Report:
-        """Names what in a file is likely a secret.
+        """Checks a file; `data` is all of it, or its beginning if `size`, in bytes, is given.
 
-        Of a large file it reads the beginning, of a binary one the name alone, and says so.
-
-        Args:
-            path: relative to the workspace root.
-            data: the bytes of the file, or those of its beginning.
-            size: of the whole file in bytes; None if `data` is all of it.
+        Of a large file it checks the beginning, of a binary one only the name, and adds a note.
         """
         by_name = self.look_at_name(path)
         if data[:2] in _UTF_16:
@@ -350,7 +289,7 @@ class SecretRules:
         return Report((*by_name, *_findings(text, places)), tuple(notes))
 
     def _places(self, path: bytes, text: Text) -> Iterator[_Place]:
-        """Gives what the rules believe, each place once."""
+        """Yields each match that the rules believe, once."""
         generated = self._generated is not None and self._generated.search(path) is not None
         look = _Look(text)
         taken: list[_Place] = []
@@ -371,7 +310,7 @@ class SecretRules:
 
 @attrs.frozen
 class _Place:
-    """Where a rule found something: the positions of the secret's first byte, and of the byte after it."""
+    """A match: the positions of the secret's first byte, and after its last one."""
 
     rule: Rule
     start: int
@@ -379,7 +318,7 @@ class _Place:
 
 
 class _Look:
-    """The windows of one text for each rule; those that several rules have in common are made once."""
+    """The windows of one text for each rule; rules share windows."""
 
     def __init__(self, text: Text) -> None:
         self._text = text
@@ -403,7 +342,7 @@ class _Look:
 
 
 def _findings(text: Text, places: list[_Place]) -> Iterator[Finding]:
-    """Gives the findings at these places by their lines."""
+    """Yields the findings at these places, ordered by line."""
     line, counted = 1, 0
     for place in sorted(places, key=lambda place: place.start):
         line += text.raw.count(b"\n", counted, place.start)

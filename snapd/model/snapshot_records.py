@@ -1,4 +1,4 @@
-"""The snapshots that were taken: each is recorded by an event, which says why."""
+"""The recorded snapshots: each is recorded by an event, with the reason."""
 
 from __future__ import annotations
 
@@ -23,40 +23,32 @@ from snapd.model.timeline import (
     StepsLeft,
 )
 
-TakenKind = Literal["track", "look", "begin", "end", "message", "before", "after"]
-"""Why a snapshot was taken."""
+TakenKind = Literal["track", "look", "begin", "end", "message", "before", "after"]  # why a snapshot was taken
 
 
 @attrs.frozen
 class SnapshotRecord:
-    """A snapshot as it was taken.
-
-    Attributes:
-        milliseconds: when, since 1970.
-        is_base: see `Recorded`.
-        session_id: the session of the step, the message or the operation.
-        step_id: the step that began on it, or ended with it.
-    """
+    """A snapshot as it was taken."""
 
     place: int
     seq: int
     kind: TakenKind
     snapshot: SnapshotId
-    milliseconds: int
-    is_base: bool
-    session_id: SessionId | None = None
-    step_id: StepId | None = None
+    milliseconds: int  # since 1970
+    is_base: bool  # see `Recorded`
+    session_id: SessionId | None = None  # of the step, the message or the operation
+    step_id: StepId | None = None  # the step that it begins or ends
     message_id: str | None = None
     operation_id: OperationId | None = None
 
     @property
     def tree(self) -> ObjectId:
-        """Its tree."""
+        """The snapshot's tree."""
         return self.snapshot.tree
 
 
 def taken_by(event: Event, session_id: SessionId | None) -> tuple[SnapshotRecord, ...]:
-    """The snapshots that an event recorded, in their order; the session is that of its step, if it has one."""
+    """Returns the snapshots that an event recorded, in order; `session_id` is that of its step, if any."""
     what, head = event.what, event.head
 
     def took(kind: TakenKind, snapshot: SnapshotId, is_base: bool, **names: str | None) -> tuple[SnapshotRecord, ...]:
@@ -78,7 +70,7 @@ def taken_by(event: Event, session_id: SessionId | None) -> tuple[SnapshotRecord
             left = took("after", what.after or head, what.is_base, operation_id=operation_id)
             if what.after is None:
                 return left
-            # what it did without what others did: steps and the history name it
+            # its changes without those of others: steps and the history name it
             return (*took("look", head, False), attrs.evolve(left[0], place=left[0].place + 1))
         case Kept():
             return took("look", head, True)
@@ -90,13 +82,7 @@ def taken_by(event: Event, session_id: SessionId | None) -> tuple[SnapshotRecord
 
 @attrs.frozen
 class SnapshotRecordQuery:
-    """Which snapshots are asked for: at most one of the two may be given.
+    """A query for snapshots, by one of the two at most."""
 
-    Attributes:
-        prefix: the hexadecimal digits that the trees' names begin with; empty for all. Of each tree, only the newest
-            snapshot is found.
-        until: only those taken at or before this time, in seconds since 1970; None for all.
-    """
-
-    prefix: str = ""
-    until: int | None = None
+    prefix: str = ""  # hex digits of trees; only the newest snapshot of each
+    until: int | None = None  # seconds since 1970, inclusive

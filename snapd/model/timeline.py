@@ -1,7 +1,7 @@
-"""The plain data of the timeline: sessions, their steps, what changed when, and the operations that changed it back.
+"""The plain data of the timeline: sessions, their steps, what changed when, and operations.
 
-The history is a sequence of events. Each records the work tree as it was found (`Event.head`) and, if that had changed
-since the event before, which steps were open in between (`Event.seen`). What a step changed follows from these spans.
+The history is a sequence of events. Each records the work tree (`Event.head`) and, if that changed since the event
+before, which steps were open meanwhile (`Event.seen`). What a step changed follows from these spans.
 """
 
 from __future__ import annotations
@@ -22,34 +22,28 @@ OperationId = str
 StepState = Literal["open", "applied", "partly", "undone"]
 OperationKind = Literal["restore", "revert", "undo", "redo", "unrevert", "hunks"]
 OWN_KINDS = ("restore", "revert", "hunks")
-"""The kinds of operations that can be taken back as a step can, unless they took steps back themselves."""
+"""Kinds of operations that can be undone as steps can, unless they undid steps themselves."""
 
 
 @attrs.frozen
 class SnapshotId:
-    """Identifies a snapshot: one tree can be recorded with several coverages, such as with other empty directories.
-
-    `coverage` is the blob of its coverage, as `Store.identify` gives it.
-    """
+    """Identifies a snapshot: one tree can have several coverages, such as with other empty directories."""
 
     tree: ObjectId
-    coverage: ObjectId
+    coverage: ObjectId  # the blob of the coverage, see `Store.identify`
 
 
-State = ObjectId | SnapshotId | Snapshot
-"""What stands for a snapshot; a tree alone, for the latest one that has it."""
+State = ObjectId | SnapshotId | Snapshot  # a tree alone stands for the latest snapshot that has it
 
 
 @attrs.frozen
 class Span:
     """What changed between two captures of the work tree, other than by an operation.
 
-    Attributes:
-        steps: the steps that were at work in between, innermost ones and those that these are parts of, in the order in
-            which they were begun, and those that had just ended, if something was done to the files that they claim. If
-            there is none, it was the user, who may have saved a file in an editor while steps were open.
-        left: the other open steps, whose client was gone, except those around one of `steps`. Once somebody ends such a
-            step by name, the changes are its own as well; then it is among `steps` too, if it is an innermost one.
+    `steps` are those at work meanwhile and those around them, in the order in which they began, and those that had just
+    ended, if files that they claim changed. If there are none, it was the user, who may have saved a file while steps
+    were open. `left` are the other open steps, whose client was gone, except those around one of `steps`. Once a client
+    ends such a step by its id, the changes are its own as well; if it is an innermost one, it is then also in `steps`.
     """
 
     before: SnapshotId
@@ -63,25 +57,20 @@ RecordKind = Literal["track", "look", "before", "after"]
 
 @attrs.frozen
 class Recorded:
-    """The work tree was recorded as it was, and nothing else is said of it: it does not say who changed what.
+    """Records the work tree as it was, but not who changed what.
 
-    Where no event has a head yet, one that was asked for is the head: what changes afterwards has an author.
-
-    Attributes:
-        kind: why: a client asked for it, the folder was compared with something, or an operation was about to change it
-            or has changed it.
-        is_base: whether what changes from now on is compared with it: it was asked for, or an operation left all of it.
+    Where no event has a head yet, a requested one is the head: later changes have an author.
     """
 
-    kind: RecordKind
+    kind: RecordKind  # requested, before a comparison, or before or after an operation
     snapshot: SnapshotId
-    is_base: bool = False
+    is_base: bool = False  # later changes are compared with it: requested, or all left by an operation
     operation_id: OperationId | None = None
 
 
 @attrs.frozen
 class SessionStarted:
-    """A session was started or resumed; for a resumed session, None keeps what was known."""
+    """A session was started or resumed; for a resumed session, None keeps the old value."""
 
     session_id: SessionId
     agent: str | None
@@ -97,89 +86,59 @@ class SessionEnded:
 
 @attrs.frozen
 class MessageSent:
-    """Somebody sent a message to the agent of a session, and so began a turn.
-
-    Attributes:
-        message_id: the message, by the agent's own id.
-        text: the prompt; None if it is not kept. An older text of the same message stays then.
-    """
+    """A message to the agent of a session began a turn."""
 
     session_id: SessionId
-    message_id: str
-    text: str | None
+    message_id: str  # the agent's own id
+    text: str | None  # the prompt; None: not stored, and keeps an earlier text
 
 
 @attrs.frozen
 class StepBegun:
-    """A step was begun on the snapshot in `Event.head`.
-
-    Attributes:
-        index: its place among the steps of the session, from 0.
-        parent: the step that it is a part of.
-        tool: the tool that the agent uses in it.
-        description: for people.
-        detached: whether it goes on without the client that began it.
-        began: if that was reported late, when it really began, in milliseconds since 1970; `Event.head` is older then.
-        command: what it runs, such as a shell command; None if it runs nothing, or if it is not kept.
-    """
+    """A step began on the snapshot in `Event.head`."""
 
     step_id: StepId
     session_id: SessionId
-    index: int
-    parent: StepId | None
+    index: int  # its place in the session, from 0
+    parent: StepId | None  # the step that it is a part of
     message_id: str | None
     part_id: str | None
-    tool: str | None
-    description: str | None
-    detached: bool = False
-    began: int | None = None
-    command: str | None = None
+    tool: str | None  # that the agent uses in it
+    description: str | None  # for people
+    detached: bool = False  # it goes on without the client that began it
+    began: int | None = None  # if reported late: milliseconds since 1970; `Event.head` is older then
+    command: str | None = None  # such as a shell command; None if there is none or it is not stored
 
 
 @attrs.frozen
 class StepsLeft:
-    """The client that worked in some steps is gone; they stay open. They are in the order in which they were begun."""
+    """The client of some steps is gone; they stay open. Ordered by their beginning."""
 
     steps: tuple[StepId, ...]
 
 
 @attrs.frozen
 class Edited:
-    """Somebody began to type into files, or saved them, in an editor, while steps were open.
+    """The user edited or saved files in an editor while steps were open.
 
-    Or the files changed in the moment after steps ended that claim them, as by a formatter: `Event.seen` names these.
-
-    Attributes:
-        paths: the files, ordered.
-        steps: the open steps, in the order in which they were begun; none for what followed steps that have ended.
-        saved: whether the files were saved: then `Event.seen` has what was typed, and no step owns it.
+    Or files changed just after steps ended that claim them, as by a formatter: `Event.seen` names these.
     """
 
-    paths: tuple[RelPath, ...]
-    steps: tuple[StepId, ...]
-    saved: bool
+    paths: tuple[RelPath, ...]  # ordered
+    steps: tuple[StepId, ...]  # the open ones, in the order in which they began; none after the end of steps
+    saved: bool  # then `Event.seen` has what was typed, and no step owns it
 
 
 @attrs.frozen
 class StepEnded:
-    """A step ended with the snapshot in `Event.head`.
-
-    Attributes:
-        claims: the files that its agent says that it wrote, None if the agent did not say. A directory stands for all
-            files in it.
-        changed: whether it changed anything: then what its session took back before cannot be done again.
-        spoken_for: whether a client ended it by name, and so claims for it what changed since its own client left; if
-            not, it ended with its session or because it was taken back.
-        uncaptured: what happened meanwhile to files that no snapshot has.
-        description: for people, in place of that of `StepBegun`; None keeps that.
-    """
+    """A step ended with the snapshot in `Event.head`."""
 
     step_id: StepId
-    claims: tuple[RelPath, ...] | None
-    changed: bool
-    spoken_for: bool = True
-    uncaptured: tuple[UncapturedChange, ...] = ()
-    description: str | None = None
+    claims: tuple[RelPath, ...] | None  # files the agent reports as written, or whole directories; None: no report
+    changed: bool  # if it changed anything, the session's earlier undos cannot be redone
+    spoken_for: bool = True  # a client ended it by its id, and claims what changed since its client left
+    uncaptured: tuple[UncapturedChange, ...] = ()  # changes of files that no snapshot has
+    description: str | None = None  # replaces that of `StepBegun`; None keeps it
 
 
 @attrs.frozen
@@ -193,34 +152,26 @@ class Effect:
 
 @attrs.frozen
 class Reversal:
-    """A step, or another operation, that an operation took back or did again, as a whole or as far as possible.
+    """The undo or redo of a step or another operation, as a whole or as far as possible.
 
-    Attributes:
-        step_id: the step; None for an operation.
-        effects: what was done to files for that.
-        left: for an undo, the files and empty directories of the step that are still in force, by the names that the
-            step left them under. None for a redo, or if an older snapd wrote the event.
-        again: for a redo, the operation whose undo was reversed; None for an undo, or for an older snapd's redo of the
-            whole step.
-        rest: for a redo, the paths of that operation's effects that could not be reversed.
-        moved: where a file was that others had moved, and its name in `left` or `rest`.
-        operation_id: the operation; None for a step.
+    `left` has, for an undo, the files and empty directories of the step still in force, by the names that the step left
+    them under; it is None for a redo, or in old events.
     """
 
-    step_id: StepId | None
+    step_id: StepId | None  # None for an operation
     state: Literal["applied", "partly", "undone"]
-    effects: tuple[Effect, ...]
+    effects: tuple[Effect, ...]  # what it did to files
     made_directories: tuple[RelPath, ...] = ()
     removed_directories: tuple[RelPath, ...] = ()
     left: tuple[RelPath, ...] | None = None
-    again: OperationId | None = None
-    rest: tuple[RelPath, ...] = ()
-    moved: tuple[tuple[RelPath, RelPath], ...] = ()
-    operation_id: OperationId | None = None
+    again: OperationId | None = None  # for a redo, the operation whose undo was reversed; None in old events
+    rest: tuple[RelPath, ...] = ()  # for a redo, the effects of that operation that could not be reversed
+    moved: tuple[tuple[RelPath, RelPath], ...] = ()  # where a file moved by others was; its name in `left` or `rest`
+    operation_id: OperationId | None = None  # None for a step
 
     @property
     def name(self) -> StepId | OperationId:
-        """The name of the step, or of the operation."""
+        """The id of the step or the operation."""
         name = self.step_id or self.operation_id
         assert name is not None
         return name
@@ -228,93 +179,62 @@ class Reversal:
 
 @attrs.frozen
 class UndoneShare:
-    """What an operation took back of a step, or of another operation, and was not done again since.
-
-    Attributes:
-        rest: only these paths of its effects, because the others were done again; None for all.
-    """
+    """What an operation undid of a step or another operation, and was not redone since."""
 
     name: StepId | OperationId
     operation_id: OperationId
-    rest: tuple[RelPath, ...] | None = None
+    rest: tuple[RelPath, ...] | None = None  # only these effects, the others were redone; None for all
 
 
 @attrs.frozen
 class Operated:
     """An operation changed the work tree; `Event.head` is the snapshot that it left.
 
-    Attributes:
-        session_id: the session that it was about; None if it was about no session.
-        before: the snapshot taken first.
-        turned: the steps and operations that it took back or did again, in that order.
-        undoes: the operation that it reversed, if it reversed exactly one.
-        root: the step that the client named, which was taken back with its parts; they are done again together.
-        effects: what it did to files, if it changed something by itself. None if it took steps or operations back, or
-            did them again, and if an older snapd wrote the event.
-        message_id: the message that `session/revert` named.
-        part_id: the part of that message.
-        after: the work tree that it left, where others had changed files that are in `Event.head` without that; None
-            for that head.
-        is_base: whether what changes from now on is compared with what it left. It is not where somebody's change of a
-            file stayed, which must not pass for the operation's.
+    `after` is what it left without other files in `Event.head` that others had changed; None for that head. `is_base`
+    is whether later changes are compared with what it left: not if a change by others stayed, which must not count as
+    the operation's.
     """
 
     operation_id: OperationId
     kind: OperationKind
-    session_id: SessionId | None
-    before: SnapshotId
-    turned: tuple[Reversal, ...] = ()
-    undoes: OperationId | None = None
-    message_id: str | None = None
-    part_id: str | None = None
-    root: StepId | None = None
-    effects: tuple[Effect, ...] | None = None
+    session_id: SessionId | None  # None if it was not about a session
+    before: SnapshotId  # taken first
+    turned: tuple[Reversal, ...] = ()  # what it undid or redid, in that order
+    undoes: OperationId | None = None  # the operation that it reversed, if exactly one
+    message_id: str | None = None  # named by `session/revert`
+    part_id: str | None = None  # of that message
+    root: StepId | None = None  # the step that the client named, undone with its parts; redone together
+    effects: tuple[Effect, ...] | None = None  # of its own changes; None if it only undid or redid, or in old events
     after: SnapshotId | None = None
     is_base: bool = True
 
     @property
     def is_own(self) -> bool:
-        """Whether it changed something by itself, so that it can be taken back, as a step can."""
+        """Whether it changed something by itself, so that it can be undone as a step can."""
         return self.kind in OWN_KINDS and not self.turned
 
 
 @attrs.frozen
 class Intent:
-    """What an operation is about to do to the work tree: kept durably until its event is in the timeline.
+    """What an operation is about to do to the work tree: durable until its event is in the timeline."""
 
-    Attributes:
-        operation: the record of the timeline, if all goes as planned.
-        made_directories: empty directories to make, parents first.
-        removed_directories: directories to remove if they are empty, the deepest first.
-        forced: ignored paths that it looks at all the same.
-        linked: groups of files; each group is done as a whole or not at all.
-        step_id: the open step whose work it is: it ends with the operation, which leaves no event of its own.
-        moves: what moves as a whole: its old name, its new one, and whether no snapshot has all of it.
-        permissions: see `Plan`.
-    """
-
-    operation: Operated
+    operation: Operated  # its record, if all goes as planned
     files: tuple[Effect, ...]
-    made_directories: tuple[RelPath, ...]
-    removed_directories: tuple[RelPath, ...]
-    forced: tuple[RelPath, ...]
-    linked: tuple[tuple[RelPath, ...], ...] = ()
-    step_id: StepId | None = None
-    moves: tuple[tuple[RelPath, RelPath, bool], ...] = ()
-    permissions: tuple[tuple[RelPath, int], ...] = ()
+    made_directories: tuple[RelPath, ...]  # empty ones, parents first
+    removed_directories: tuple[RelPath, ...]  # if they are empty, deepest first
+    forced: tuple[RelPath, ...]  # ignored paths to capture
+    linked: tuple[tuple[RelPath, ...], ...] = ()  # groups that are done as a whole or not at all
+    step_id: StepId | None = None  # the open step that it belongs to; ends with it, without an event of its own
+    moves: tuple[tuple[RelPath, RelPath, bool], ...] = ()  # old name, new name, whether no snapshot has all of it
+    permissions: tuple[tuple[RelPath, int], ...] = ()  # see `Plan`
 
 
 @attrs.frozen
 class Kept:
-    """Somebody accepted changes of agents; `Event.head` is the work tree that they were looking at.
+    """The user accepted changes of agents; `Event.head` is the work tree as shown to them."""
 
-    Attributes:
-        files: the baseline of each file from now on, under its name in the work tree, ordered; None for no file.
-        steps: the steps of the changes that were accepted, ordered.
-    """
-
-    files: tuple[tuple[RelPath, Entry | None], ...]
-    steps: tuple[StepId, ...]
+    files: tuple[tuple[RelPath, Entry | None], ...]  # the new baseline of each file, ordered; None for no file
+    steps: tuple[StepId, ...]  # of the accepted changes, ordered
 
 
 EventPayload = (
@@ -333,43 +253,30 @@ EventPayload = (
 
 @attrs.frozen
 class Event:
-    """One entry of the timeline.
+    """One entry of the timeline."""
 
-    Attributes:
-        seq: grows by one with each event of a workspace; the first is 1.
-        milliseconds: when it happened, since 1970. Order is by `seq`, because clocks jump.
-        head: the work tree at this event; None before the first capture.
-        seen: what changed since the event before; None if nothing did.
-    """
-
-    seq: int
-    milliseconds: int
-    head: SnapshotId | None
-    seen: Span | None
+    seq: int  # grows by one with each event of a workspace, from 1
+    milliseconds: int  # since 1970; `seq` is the order, because clocks jump
+    head: SnapshotId | None  # the work tree at this event; None before the first capture
+    seen: Span | None  # what changed since the event before; None if nothing did
     what: EventPayload
 
 
 @attrs.frozen
 class Session:
-    """A session as the events leave it.
-
-    Attributes:
-        started: milliseconds since 1970.
-        ended: milliseconds since 1970; None while it goes on.
-        prompt: the beginning of its first prompt; None if no prompt is kept.
-    """
+    """A session as the events leave it."""
 
     session_id: SessionId
     agent: str | None
     title: str | None
-    started: int
-    ended: int | None
+    started: int  # milliseconds since 1970
+    ended: int | None  # milliseconds since 1970; None while it goes on
     step_count: int
-    prompt: str | None = None
+    prompt: str | None = None  # the beginning of its first prompt; None if not stored
 
     @property
     def name(self) -> str:
-        """What people call it, on one line: its title, else its first prompt cut short, else its agent or its id."""
+        """A one-line name: its title, else its first prompt cut short, else its agent or its id."""
         return (
             prompt_name(self.title or "", None)
             or prompt_name(self.prompt or "")
@@ -381,18 +288,17 @@ class Session:
 
 _NAME_LENGTH = 60
 _CONTEXT = re.compile(r"(?:\s*<([\w-]+)[^<>]*>.*?</\1>)+", re.DOTALL)
-"""What agents put before the prompt, such as the file that is open in the editor."""
+"""What agents put before the prompt, such as the open file."""
 _TAG = re.compile(r"</?[\w-]+[^<>]*>")
 _OPENING_MARKS = re.compile(r"(?:[#>*-]+ +)+")
 _WORD = re.compile(r"\w")
 
 
 def prompt_name(prompt: str, most: int | None = _NAME_LENGTH) -> str | None:
-    """The first line of a prompt that says something, cut at the end of a word; None if there is none.
+    """Returns the first meaningful line of a prompt, cut at the end of a word; None if there is none.
 
-    Args:
-        prompt: the text. What an agent put before it in tags is left out, and a mark of a heading, quote or list.
-        most: characters, at most; None for all of the line.
+    It leaves out leading tags of the agent and marks of headings, quotes and lists. `most` is in characters; None for
+    the whole line.
     """
     own = _CONTEXT.sub("", prompt, count=1) if prompt.lstrip().startswith("<") else prompt
     lines = own if own.strip() else _TAG.sub("", prompt)
@@ -403,45 +309,32 @@ def prompt_name(prompt: str, most: int | None = _NAME_LENGTH) -> str | None:
     if most is not None and len(name) > most:
         cut = name[: most - 1]
         at_word = cut if name[most - 1] == " " else cut.rpartition(" ")[0]
-        # a language without spaces, or a long address
+        # no spaces: some languages, or a long address
         name = (at_word if len(at_word) > most // 2 else cut).rstrip(" ,;:.") + "…"
     return name or None
 
 
 @attrs.frozen
 class Message:
-    """A message of a session as the events leave it: the beginning of a turn.
-
-    Attributes:
-        text: the prompt; None if it is not known.
-        started: when it was sent, or its first step was begun: milliseconds since 1970.
-    """
+    """A message of a session as the events leave it: the beginning of a turn."""
 
     session_id: SessionId
     message_id: str
-    text: str | None
-    started: int
+    text: str | None  # the prompt; None if unknown
+    started: int  # when sent, or its first step began: milliseconds since 1970
 
 
 @attrs.frozen
 class FileSummary:
-    """A file that changed.
+    """A file that changed."""
 
-    Attributes:
-        path: where it is, or was.
-        status: what happened to it; "modified" for one that was moved.
-        binary: whether git takes either side for binary.
-        shared_with: the steps of other sessions that may have changed it as well.
-        renamed_from: where it was before it was moved. In a summary that is kept, a move is two files.
-    """
-
-    path: RelPath
-    status: Literal["added", "deleted", "modified"]
+    path: RelPath  # where it is, or was
+    status: Literal["added", "deleted", "modified"]  # "modified" for a moved file
     additions: int
     deletions: int
-    binary: bool
-    shared_with: tuple[StepId, ...] = ()
-    renamed_from: RelPath | None = None
+    binary: bool  # git considers either side binary
+    shared_with: tuple[StepId, ...] = ()  # steps of other sessions that may also have changed it
+    renamed_from: RelPath | None = None  # its path before a move; a stored summary has two files then
 
     @property
     def shared(self) -> bool:
@@ -451,7 +344,7 @@ class FileSummary:
 
 @attrs.frozen
 class Summary:
-    """What a step itself changed, without its parts: files by path, and how many empty directories came or went."""
+    """What a step itself changed, without its parts: files by path, and how many empty directories changed."""
 
     files: tuple[FileSummary, ...]
     directories: int
@@ -464,61 +357,46 @@ class Summary:
 
 @attrs.frozen
 class Step:
-    """A step as the events leave it.
-
-    Attributes:
-        started: milliseconds since 1970.
-        ended: milliseconds since 1970; None while it is open.
-        to: the snapshot that it ended with; if nobody spoke for it after its client was gone, the one when that left.
-        state: "undone" if all of it was taken back, "partly" if some of it was.
-        claims: see `StepEnded`.
-        summary: what it changed, if that was kept; see `Timeline.keep_summary`.
-        uncaptured: see `StepEnded`.
-    """
+    """A step as the events leave it."""
 
     begun: StepBegun
-    started: int
-    ended: int | None
+    started: int  # milliseconds since 1970
+    ended: int | None  # milliseconds since 1970; None while it is open
     from_: SnapshotId
-    to: SnapshotId | None
-    state: StepState
-    claims: tuple[RelPath, ...] | None
-    summary: Summary | None
-    uncaptured: tuple[UncapturedChange, ...] = ()
+    to: SnapshotId | None  # the snapshot at its end, or when its client left, if no client ended it
+    state: StepState  # "undone" if all of it was undone, "partly" if some of it was
+    claims: tuple[RelPath, ...] | None  # see `StepEnded`
+    summary: Summary | None  # if stored, see `Timeline.keep_summary`
+    uncaptured: tuple[UncapturedChange, ...] = ()  # see `StepEnded`
 
     @property
     def step_id(self) -> StepId:
-        """Its name."""
+        """The step's id."""
         return self.begun.step_id
 
     @property
     def name(self) -> StepId:
-        """Its name, as that of an `Operation`."""
+        """The step's id, as `Operation.name`."""
         return self.begun.step_id
 
     @property
     def session_id(self) -> SessionId:
-        """Its session."""
+        """The session's id."""
         return self.begun.session_id
 
 
 @attrs.frozen
 class Operation:
-    """An operation that can be taken back, as the events leave it.
-
-    Attributes:
-        milliseconds: when it was done, since 1970.
-        state: "undone" if all of it was taken back, "partly" if some of it was.
-    """
+    """An operation that can be undone, as the events leave it."""
 
     operated: Operated
-    milliseconds: int
+    milliseconds: int  # since 1970
     after: SnapshotId
-    state: Literal["applied", "partly", "undone"]
+    state: Literal["applied", "partly", "undone"]  # "undone" if all of it was undone, "partly" if some of it was
 
     @property
     def name(self) -> OperationId:
-        """Its name."""
+        """The operation's id."""
         return self.operated.operation_id
 
     @property
@@ -538,73 +416,47 @@ class Operation:
 
 
 UndoUnit = Step | Operation
-"""What can be taken back and done again: a step, or an operation that changed something by itself."""
+"""What can be undone and redone: a step, or an operation that changed something by itself."""
 
 
 @attrs.frozen
 class StepQuery:
-    """Which steps are asked for.
+    """A query for steps; all conditions must hold, and None or an empty value is no condition."""
 
-    Attributes:
-        prefix: the beginning of their names; empty for all steps.
-        session_id: only steps of this session; None for all.
-        parent: only parts of this step; None for all.
-        message_id: only steps of this message; None for all.
-        is_open: only open steps.
-        hash: only steps that began or ended on a snapshot whose hash begins with it; empty for all. The timeline of the
-            folder does not look at it.
-    """
-
-    prefix: str
+    prefix: str  # of the ids
     session_id: SessionId | None = None
-    parent: StepId | None = None
+    parent: StepId | None = None  # only parts of this step
     message_id: str | None = None
-    is_open: bool = False
-    hash: str = ""
+    is_open: bool = False  # only open steps
+    hash: str = ""  # prefix of the snapshot that it began or ended on; ignored by the folder's timeline
 
 
 @attrs.frozen
 class Tally:
-    """How many steps of a session can be undone and redone, as far as the kept summaries show.
+    """How many steps of a session can be undone and redone, as far as the stored summaries show."""
 
-    Attributes:
-        undoable: steps that changed something and were not taken back as a whole.
-        redoable: steps of which something was taken back that can be done again.
-        unknown: steps that were not taken back as a whole and have no kept summary.
-    """
-
-    undoable: int
-    redoable: int
-    unknown: tuple[Step, ...]
+    undoable: int  # changed something and not undone as a whole
+    redoable: int  # with an undone part that can be redone
+    unknown: tuple[Step, ...]  # not undone as a whole, and without a stored summary
 
 
-Part = Literal["seen", "done"]
-"""A part of an event: what changed before it (`Event.seen`), or what it did itself."""
+Part = Literal["seen", "done"]  # of an event: what changed before it (`Event.seen`), or what it did itself
 
 
 @attrs.frozen
 class FileChangeRow:
-    """A file that an event changed.
-
-    Attributes:
-        old: the file before; None for no file.
-        new: the file afterwards, or what was kept of it; None for no file.
-        other: of a file that was moved, its other name: where it came from, or where it went.
-    """
+    """A file that an event changed."""
 
     path: RelPath
     seq: int
     part: Part
-    old: Entry | None
-    new: Entry | None
-    other: RelPath | None = None
+    old: Entry | None  # None for no file
+    new: Entry | None  # or what was kept of it; None for no file
+    other: RelPath | None = None  # of a moved file, its old or new name
 
 
 def around(steps: Iterable[StepId], parents: Mapping[StepId, StepId | None]) -> set[StepId]:
-    """Finds the steps that some steps are parts of: the step above each, the one above that, and so on.
-
-    The search ends at a step that is not a key of `parents`.
-    """
+    """Returns the ancestors of some steps; ends at steps that are not keys of `parents`."""
     found: set[StepId] = set()
     for step in steps:
         above = parents.get(step)

@@ -1,4 +1,4 @@
-"""What the tools of agents do, by their names."""
+"""What the tools of agents do, by name."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ EDITING = frozenset(
 
 
 def is_edit(tool: str | None) -> bool:
-    """Says whether a tool names every file that it writes."""
+    """Returns whether a tool names every file that it writes."""
     return tool is not None and tool.lower() in EDITING

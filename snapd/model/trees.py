@@ -1,4 +1,4 @@
-"""Walks trees of the store: what differs between two trees, what is at a path, which files a tree has."""
+"""Walks trees of the store: the differences between two trees, the entry at a path, the files of a tree."""
 
 from __future__ import annotations
 
@@ -23,19 +23,13 @@ def changes(
     only: Collection[RelPath] = (),
     differing: Differing | None = None,
 ) -> Iterator[Change]:
-    """Lists what differs between two trees, ordered by path; reads only directories that differ and match `only`.
+    """Yields the differences between two trees, ordered by path; reads only directories that differ and match `only`.
 
-    Paths are ordered as bytes. Git's order of a tree, in which a directory's name ends in a slash, gives just that:
-    everything below `a/` comes together, after `a-b` and `a.b` and before `a0`. Raises `StoreCorrupt` from what it is
-    given to read with.
+    `after` is where an earlier walk ended: what is at this path or before it is skipped. `only` are files or
+    directories, empty for all. `differing` is a faster way than `read` to compare two trees, if there is one. Raises as
+    these.
 
-    Args:
-        read: gives the entries of a tree.
-        old: tree id.
-        new: tree id.
-        after: where an earlier walk ended: skips, without reading, what is at this path or before it.
-        only: files or directories; empty for all.
-        differing: gives the entries that differ between two trees, if there is a faster way than to read both.
+    Paths are ordered as bytes, which is git's order of a tree, where the name of a directory ends in a slash.
     """
     if old == new:
         return
@@ -61,10 +55,7 @@ def changes(
 def drop_out_of_sight(
     found: Iterable[Change], went: Mapping[RelPath, ObjectId], came: Mapping[RelPath, ObjectId]
 ) -> Iterator[Change]:
-    """Drops changes of files that only went out of sight, because a rule ignores them, or came back as they were.
-
-    `went` is what is left out afterwards, see `Coverage`, and `came` what was left out before.
-    """
+    """Drops changes of files that only became ignored (`went`), or came back unchanged (`came`)."""
     for change in found:
         if change.new is None:
             if change.path in went or any(went.get(above) == b"" for above in parents(change.path)):
@@ -75,7 +66,7 @@ def drop_out_of_sight(
 
 
 def is_among(path: RelPath, only: Collection[RelPath]) -> bool:
-    """Whether a path is one of `only` or below one of them; an empty `only` stands for all paths."""
+    """Returns whether a path is one of `only` or below one of them; an empty `only` stands for all paths."""
     return not only or path in only or any(above in only for above in parents(path))
 
 
@@ -87,7 +78,7 @@ def _pairs(
     new: ObjectId | None,
     after: RelPath | None,
 ) -> Iterator[tuple[RelPath, TreeEntry | None, TreeEntry | None]]:
-    """Lists what differs in one directory after a path, in git's order."""
+    """Yields the differences in one directory after a path, in git's order."""
     found: Iterable[tuple[TreeEntry | None, TreeEntry | None]]
     if old is not None and new is not None and EMPTY_TREE not in (old, new):
         found = compare(old, new)
@@ -108,7 +99,7 @@ def _compare(read: ReadTree, old: ObjectId, new: ObjectId) -> list[tuple[TreeEnt
 
 
 def _is_passed(name: bytes, after: RelPath) -> bool:
-    """Whether a file, or everything below a directory (whose name ends in a slash), is at a path or before it."""
+    """Returns whether a file, or a whole directory (the name ends in a slash), is at a path or before it."""
     return name <= after and not (name.endswith(b"/") and after.startswith(name))
 
 
@@ -121,7 +112,7 @@ def _entry(found: TreeEntry | None) -> Entry | None:
 
 
 def lookup(find: Find, tree: ObjectId, path: RelPath) -> TreeEntry | None:
-    """Looks up what a tree has at a path relative to it, file or directory; None for nothing. Raises as `find`."""
+    """Returns the file or directory at a path of a tree, or None. Raises as `find`."""
     *above, name = path.split(b"/")
     for part in above:
         below = find(tree, part)
@@ -132,7 +123,7 @@ def lookup(find: Find, tree: ObjectId, path: RelPath) -> TreeEntry | None:
 
 
 def file_at(find: Find, tree: ObjectId, path: RelPath) -> Entry | None:
-    """Looks up the file or symlink that a tree has at a path; arguments and errors as of `lookup`."""
+    """Returns the file or symlink at a path of a tree, as `lookup`."""
     found = lookup(find, tree, path)
     return None if found is None or found.mode == TREE else Entry(found.mode, found.oid)
 
@@ -140,7 +131,7 @@ def file_at(find: Find, tree: ObjectId, path: RelPath) -> Entry | None:
 def files(
     read: ReadTree, tree: ObjectId, below: RelPath = b"", *, after: RelPath | None = None
 ) -> Iterator[tuple[RelPath, Entry]]:
-    """Lists all files and symlinks of a tree, ordered by path; raises as `read`.
+    """Yields all files and symlinks of a tree, ordered by path; raises as `read`.
 
     `below` is the path of that tree in its snapshot; `after` is as in `changes`, relative to that tree.
     """
@@ -150,9 +141,9 @@ def files(
 
 
 def add_reachable(read: ReadTree, tree: ObjectId, found: set[ObjectId], check: Callable[[], None]) -> None:
-    """Adds the ids of a tree, and of all directories and files in it, to those `found` before; raises as `read`.
+    """Adds the ids of a tree and of all its contents to `found`; raises as `read`.
 
-    A directory that is among them is not looked at again. `check` is called before each one; it raises to stop.
+    A directory in `found` is not read again. `check` is called before each one; it raises to stop.
     """
     waiting = [tree]
     while waiting:
@@ -171,7 +162,7 @@ def add_reachable(read: ReadTree, tree: ObjectId, found: set[ObjectId], check: C
 def amended(
     read: ReadTree, tree: ObjectId, entries: Mapping[RelPath, Entry | None], write: Callable[[bytes], ObjectId]
 ) -> ObjectId:
-    """Writes a tree that has these files at these paths, None for no file, and is else like another; raises as `read`.
+    """Writes a tree that differs from another by these entries, None for no file; raises as `read`.
 
     No path leads through another. `write` stores the bytes of a tree object.
     """

@@ -1,8 +1,7 @@
 """Git's globs (wildmatch) as regular expressions over bytes.
 
-The meaning is git's, the method is not: a glob becomes one regex, brackets become explicit sets of bytes, and asterisks
-are matched in a way that keeps the time linear in their number. A glob that only matches paths longer than any that
-there can be becomes no regex at all.
+The time to match is linear in the number of asterisks. A glob that only matches paths longer than any possible one
+becomes no regex.
 """
 
 from __future__ import annotations
@@ -11,23 +10,20 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
-SPECIAL = re.compile(rb"[*?\[\\]")
-"""The first byte that makes a glob more than a name."""
+SPECIAL = re.compile(rb"[*?\[\\]")  # the first byte that makes a glob more than a name
 
-# Tokens of a glob. A token that is none of these is the regex of exactly one byte other than '/'.
+# tokens of a glob; any other token is the regex of exactly one byte other than '/'
 _SLASH = b"/"
 _STAR = b"*"
 _ANY_DIRS = b"**/"
 _SOME_DIRS = b"**\\/"
 _REST = b"**"
-_NO_BYTES = frozenset((_STAR, _ANY_DIRS, _REST))
-"""The tokens that may match nothing."""
-_LONGEST = 4096
-"""Bytes: the longest path that Linux takes."""
+_NO_BYTES = frozenset((_STAR, _ANY_DIRS, _REST))  # tokens that may match nothing
+_LONGEST = 4096  # longest path on Linux, bytes
 _DEEP = {_ANY_DIRS: b"(?:.*?/)??", _SOME_DIRS: b".*?/", _REST: b".*"}
 
 
-# Git has character classes of its own, which no locale changes: its spaces lack \v and \f.
+# git has its own character classes, independent of the locale: its spaces lack \v and \f
 _CLASSES = {
     b"alnum": rb"[0-9A-Za-z]",
     b"alpha": rb"[A-Za-z]",
@@ -49,9 +45,10 @@ class NeverMatches(Exception):
 
 
 class _Bracket:
-    """Reads one bracket expression, step by step as git does; `members` are the bytes that it accepts.
+    """Parses one bracket expression step by step, as git does.
 
-    `at` is the position of the next byte to read; at the end, that after the closing bracket.
+    `members` are the bytes that it accepts; `at` is the position of the next byte to read, finally after the closing
+    bracket.
     """
 
     def __init__(self, glob: bytes, at: int) -> None:
@@ -80,7 +77,7 @@ class _Bracket:
         return byte
 
     def _member(self, found: set[int], previous: int) -> int:
-        """Reads one member; gives the byte that a range after it would begin with, 0 for none."""
+        """Parses one member; returns the byte that a range after it would begin with, 0 for none."""
         follows = self._glob[self.at + 1 : self.at + 2]
         if self._byte() == 0x2D and previous and follows not in (b"", b"]"):
             self.at += 1
@@ -109,7 +106,7 @@ def _class(name: bytes) -> frozenset[int]:
 
 
 def _byte_set(members: frozenset[int]) -> bytes:
-    """Writes a set of bytes as a regex, in ranges."""
+    """Returns the regex of a set of bytes, in ranges."""
     if not members:
         raise NeverMatches
     first = [byte for byte in sorted(members) if byte - 1 not in members]
@@ -118,7 +115,7 @@ def _byte_set(members: frozenset[int]) -> bytes:
 
 
 def _star(glob: bytes, start: int, end: int, *, deep: bool) -> tuple[bytes, int]:
-    """Gives the token of a run of asterisks, and the position after it."""
+    """Returns the token of a run of asterisks, and the position after it."""
     if deep and end - start > 1 and (start == 0 or glob[start - 1] == 0x2F):
         if end == len(glob):
             return _REST, end
@@ -180,8 +177,8 @@ def _split(tokens: Sequence[bytes], separators: Iterable[bytes]) -> list[list[by
 def _atomic(regex: bytes, groups: Iterator[int]) -> bytes:
     """Restricts a regex to its first way to match.
 
-    If another asterisk follows, the first way in which an asterisk and the bytes after it match is enough. Without the
-    other ways, the time of a match does not grow with a power of the number of asterisks.
+    If another asterisk follows, the first match of an asterisk and the bytes after it suffices. Otherwise the time
+    would grow with a power of the number of asterisks.
     """
     group = next(groups)
     return b"(?=(?P<a%d>%s))(?P=a%d)" % (group, regex, group)
@@ -207,7 +204,7 @@ def _regex(glob: bytes, groups: Iterator[int], *, deep: bool) -> bytes:
 
 
 def can_match(glob: bytes) -> bool:
-    """Whether a path that is not too long for the system may match a glob, or it takes longer to find that out."""
+    """Returns whether a path of valid length may match a glob, or this is too slow to determine."""
     try:
         return len(glob) <= _LONGEST or bool(_tokens(glob, deep=True))
     except NeverMatches:
@@ -215,7 +212,7 @@ def can_match(glob: bytes) -> bool:
 
 
 def literal_head(glob: bytes) -> bytes:
-    """Gives bytes that every match of the glob begins with."""
+    """Returns bytes that every match of the glob begins with."""
     special = SPECIAL.search(glob)
     return glob[: special.start()] if special else glob
 
@@ -223,9 +220,8 @@ def literal_head(glob: bytes) -> bytes:
 def rooted_regex(glob: bytes, groups: Iterator[int]) -> bytes:
     """Translates the glob of a rooted pattern into a regex, to be compiled with DOTALL and anchored by the caller.
 
-    Git compares the bytes before the first special one separately and gives only the rest to the glob matcher, so '**'
-    after such a prefix counts as '**' at the start. No other regex in the same combined one may have used the numbers
-    of the groups. Raises `NeverMatches`.
+    Git compares the bytes before the first special one separately, so '**' after such a prefix counts as at the start.
+    The group numbers must be unique in a combined regex. Raises `NeverMatches`.
     """
     head = literal_head(glob)
     if len(head) > _LONGEST:

@@ -1,1 +1,1 @@
-"""Notes of git-ai in the project's git, read as data: who wrote the lines that commits brought."""
+"""Reads git-ai's notes in the project's git: who wrote the lines of its commits."""

@@ -1,4 +1,4 @@
-"""Reads a note of the Git AI Standard, authorship/3.0.0: anybody may have written it."""
+"""Parses an untrusted note of the Git AI Standard, authorship/3.0.0."""
 
 from __future__ import annotations
 
@@ -17,32 +17,28 @@ if TYPE_CHECKING:
 SCHEMA = "authorship/3.0.0"
 NOTES = "refs/notes/ai"
 NO_MODEL = "unknown"
-"""What the git-ai program itself writes where it knows no model."""
+"""What git-ai writes for an unknown model."""
 _KEY = re.compile(r"s_[0-9a-f]+::t_[0-9a-f]+|h_[0-9a-f]+(?:::t_[0-9a-f]+)?|[0-9a-f]{16}|[0-9a-f]{7}")
-"""Of a session, of a person, and of a session before git-ai 1.4 and before 1.0. The standard leaves open how long
-the first two are, and git-ai whether those of people get traces, too."""
+"""Keys of a session, of a person, and of sessions before git-ai 1.4 and before 1.0.
+
+The standard does not define the length of the first two, nor whether keys of people get traces.
+"""
 _NUMBER = "[1-9][0-9]{0,9}"
 _RANGE = f"{_NUMBER}(?:-{_NUMBER})?"
 _LINES = re.compile(f"{_RANGE}(?:,{_RANGE})*")
 _LONGEST = 1000
-"""Characters of a name."""
+"""Maximum characters of a name."""
 _QUOTED = 60
-"""Characters of a note that a message quotes."""
+"""Maximum characters of a note that a message quotes."""
 
 
 class BadNoteError(Exception):
-    """A note that breaks the standard; the message says how, as a part of a sentence."""
+    """A note breaks the standard; the message says how, as a part of a sentence."""
 
 
 @attrs.frozen
 class _Entry:
-    """Some lines of a file.
-
-    Attributes:
-        author: whose they are: the key, without the trace.
-        spec: the ranges, as the note has them.
-        number: the line of the note.
-    """
+    """Lines of a file: the author's key without the trace, the ranges as in the note, and the line of the note."""
 
     author: str
     spec: str
@@ -51,25 +47,14 @@ class _Entry:
 
 @attrs.frozen
 class Note:
-    """A note that keeps to the standard.
-
-    Attributes:
-        files: the entries of each file, by its name, in their order.
-        authors: who is behind each key; a session without its trace.
-    """
+    """A valid note: the entries of each file, in order, and the author for each key (without the trace)."""
 
     files: Mapping[str, Sequence[_Entry]]
     authors: Mapping[str, Claim]
 
     @classmethod
     def parse(cls, data: bytes) -> Note:
-        """Reads a note.
-
-        Blank lines and fields that nobody knows yet do no harm.
-
-        Raises:
-            BadNoteError: it breaks the standard, or is of another version.
-        """
+        """Parses a note; ignores blank lines and unknown fields. Raises `BadNoteError`, also for another version."""
         try:
             text = data.decode("utf-8")
         except UnicodeDecodeError:
@@ -77,29 +62,20 @@ class Note:
         attested, divider, metadata = f"\n{text}".partition("\n---\n")
         if not divider:
             raise BadNoteError("has no line '---' between lines and metadata")
-        # first: another version may have other lines
+        # first, because another version may have other lines
         authors = _authors(metadata)
         return cls(_files(attested.split("\n")[1:]), authors)
 
     def claims(self, file: str, wanted: Sequence[int]) -> dict[int, Claim]:
-        """Says who wrote lines of a file.
+        """Returns the authors of the `wanted` lines of a file that the note attests.
 
-        Where several entries have a line, the last one counts whose author the note names.
-
-        Args:
-            file: its name in the commit.
-            wanted: the numbers of the lines, from 1, in ascending order, each once.
-
-        Returns:
-            The author of each of these lines that the note attests.
-
-        Raises:
-            BadNoteError: the lines of an entry break the standard.
+        `wanted` are line numbers, from 1, ascending and distinct. If several entries have a line, the last one with a
+        known author counts. Raises `BadNoteError` if the ranges of an entry are invalid.
         """
-        # after a cherry-pick, a note may have keys whose authors only another one names
+        # after a cherry-pick, a note may have keys whose authors are only in another note
         entries = [(self.authors.get(entry.author), _ranges(entry)) for entry in self.files.get(file, ())]
         found: dict[int, Claim] = {}
-        # the next line from each on that no later entry has; the work is that of the lines, whatever ranges overlap
+        # union-find of lines that no later entry has: the time depends on the lines, not on overlapping ranges
         free = list(range(len(wanted) + 1))
         for author, ranges in reversed(entries):
             if author is None:
@@ -114,7 +90,7 @@ class Note:
 
 
 def _next_free(free: list[int], at: int) -> int:
-    """Finds the end of a chain, and shortens the chain for the next time."""
+    """Finds the end of a chain, and compresses the path to it."""
     end = at
     while free[end] != end:
         end = free[end]
@@ -150,7 +126,7 @@ def _files(lines: Sequence[str]) -> dict[str, list[_Entry]]:
 
 
 def _ranges(entry: _Entry) -> Iterator[tuple[int, int]]:
-    """The ranges of an entry: the first line and the last one of each."""
+    """Yields the first and the last line of each range."""
     before = 0
     for each in entry.spec.split(","):
         start, _, end = each.partition("-")
@@ -176,16 +152,16 @@ def _authors(text: str) -> dict[str, Claim]:
     try:
         metadata = orjson.loads(text)
     except orjson.JSONDecodeError:
-        raise BadNoteError("has metadata that is no JSON") from None
+        raise BadNoteError("has metadata that is not JSON") from None
     if not isinstance(metadata, dict):
-        raise BadNoteError("has metadata that is no JSON object")
+        raise BadNoteError("has metadata that is not a JSON object")
     version = metadata.get("schema_version")
     if version != SCHEMA:
         told = f"is of the version {_quoted(version)}" if isinstance(version, str) else "names no version"
         raise BadNoteError(f"{told}; snapd reads {SCHEMA}")
     if not isinstance(metadata.get("base_commit_sha"), str):
         raise BadNoteError("breaks the standard: 'base_commit_sha' is no string")
-    # older notes know nothing of sessions and people
+    # older notes have no sessions and people
     found = {key: _agent(key, record) for key, record in _records(metadata, "prompts")}
     found |= {key: _agent(key, record) for key, record in _records(metadata, "sessions", {})}
     found |= {key: Claim(person=_string(record, "author", key)) for key, record in _records(metadata, "humans", {})}

@@ -1,9 +1,7 @@
-"""The notes of one project: who wrote the lines of its files, by the commits that brought them.
+"""The notes of one project: who wrote the lines of its files, by the commits that added them.
 
-Git is not asked where the project has no such reference by its files. It says which commits brought lines in a
-repository of snapd's own. That one borrows the objects of the project and has nothing else of it: no configuration, no
-attributes, no references. So nothing that anybody put into the project can make git run a program, or fetch what a
-partial clone does not have.
+Git runs in a temporary repository that borrows the project's objects and has none of its configuration, attributes or
+references. So nothing in the project can make git run a program, or fetch what a partial clone lacks.
 """
 
 from __future__ import annotations
@@ -42,40 +40,32 @@ if TYPE_CHECKING:
 
 BOUNDS = Bounds(seconds=20)
 _ENDED = (-signal.SIGXCPU, -signal.SIGKILL)
-"""How a process ends that needed more than its bounds."""
+"""The exit codes of a process that exceeded its bounds."""
 _SHA256 = 32
 _LAST_SECOND = 253_402_300_799
-"""Of the year 9999: a commit may claim any time, and what comes later has no RFC 3339."""
+"""The end of the year 9999: RFC 3339 has no later time, but a commit may claim any."""
 
 _FILES = 16
-"""How many files are remembered: an editor asks again with every change."""
+"""How many files are cached: an editor asks again with every change."""
 _KEPT = 1 << 20
-"""Bytes of text that are remembered of one: a larger one is read again."""
+"""Maximum bytes of cached text per file; a larger one is read again."""
 _LARGEST = 1 << 20
-"""Bytes of a note."""
+"""Maximum bytes of a note."""
 _ALL = 32 << 20
-"""Bytes of all notes for one file: what anybody may push must not keep snapd at work for long."""
+"""Maximum bytes of all notes for one file, because anyone may push notes."""
 _DEEPEST = 4
-"""How often git may have divided the directory of notes by two digits of the commit: four times are enough for 2^32."""
+"""Maximum levels of fan-out directories in the tree of notes: four are enough for 2^32 notes."""
 _SHOWN = 20
-"""How many notes that cannot be read are named one by one."""
+"""How many unreadable notes are reported individually."""
 
 
 class LimitExceeded(IoError):
-    """Git needed more than the bounds."""
+    """Git exceeded its bounds."""
 
 
 @attrs.frozen
 class CommitLines:
-    """Lines that one commit brought, one after the other.
-
-    Attributes:
-        commit: that one.
-        file: the name that the file had in it.
-        there: the first of the lines in it, from 1.
-        here: the first of the lines in the version that was asked about, from 1.
-        count: how many lines.
-    """
+    """Consecutive lines that one commit added to `file`: from line `there` in it, and `here` in the blamed version."""
 
     commit: GitCommit
     file: bytes
@@ -86,13 +76,7 @@ class CommitLines:
 
 @attrs.frozen
 class History:
-    """The history of a project.
-
-    Args:
-        path: the repository that borrows its objects.
-        git: the program.
-        bounds: the most that a command may use.
-    """
+    """The history of a project, read through a temporary repository that borrows its objects."""
 
     path: str
     git: GitProgram
@@ -103,7 +87,7 @@ class History:
     def of(cls, repository: Repository, git: GitProgram, bounds: Bounds = BOUNDS) -> Iterator[History]:
         """Opens the history of a project for the block; raises `IoError`, `StorageFull`."""
         objects = object_directories(repository.objects)
-        # where history was cut off: git would look for the parents of these commits
+        # git would look for the parents of the commits at a shallow boundary
         shallow = read_small(os.path.join(repository.common_dir, b"shallow"))
         with tempfile.TemporaryDirectory(prefix="snapd-notes-") as path:
             with os_errors(path):
@@ -117,15 +101,7 @@ class History:
             yield cls(path, git, bounds)
 
     def found(self, names: Sequence[bytes], call: Call) -> list[tuple[bytes, int] | None]:
-        """Finds blobs; raises `IoError`, `LimitExceeded`, `Cancelled`.
-
-        Args:
-            names: as git reads them, such as `HEAD:a.txt`, without line feeds.
-            call: the request.
-
-        Returns:
-            The id of each and its size in bytes; None for what is no blob.
-        """
+        """Returns the id and size in bytes of blobs by names such as `HEAD:a.txt`; None for anything else."""
         if not names:
             return []
         lines = self._ask(["cat-file", "--batch-check"], call, b"".join(name + b"\n" for name in names)).splitlines()
@@ -133,21 +109,15 @@ class History:
         return [(each[0], int(each[2])) if each[1:2] == [b"blob"] and len(each) == 3 else None for each in words]
 
     def blobs(self, ids: Sequence[bytes], call: Call) -> Iterator[bytes]:
-        """The bytes of blobs that there are; raises `IoError`, `LimitExceeded`, `Cancelled`."""
+        """Yields the bytes of existing blobs; raises `IoError`, `LimitExceeded`, `Cancelled`."""
         if not ids:
             return
         out = self._ask(["cat-file", "--batch"], call, b"".join(oid + b"\n" for oid in ids))
         yield from (data for _, _, data in batch_objects(out))
 
     def blame_commits(self, commit: str, file: bytes, call: Call) -> list[CommitLines]:
-        """Which commits brought the lines of a file, by `git blame`; raises `IoError`, `LimitExceeded`, `Cancelled`.
-
-        Args:
-            commit: the version that is asked about.
-            file: the name that it has there.
-            call: the request.
-        """
-        # a bare repository would take the map of names from its `HEAD`, and this one has none
+        """Runs `git blame` on a file of a commit; raises `IoError`, `LimitExceeded`, `Cancelled`."""
+        # a bare repository reads the mailmap from its `HEAD`, and this one has none
         names = ["-c", f"mailmap.blob={commit}:.mailmap"]
         words = [*names, "blame", "--incremental", "--no-textconv", commit, "--", os.fsdecode(file)]
         return list(_parse_blame(self._ask(words, call)))
@@ -163,12 +133,12 @@ class History:
 
 
 def _failed(done: Finished) -> IoError:
-    said = (done.stderr.splitlines() or [f"it ended with {done.code}"])[0].removeprefix("fatal: ")
-    return IoError(f"git: {said}", hint="'git fsck' checks the repository", errno="EIO", path="git")
+    stderr = (done.stderr.splitlines() or [f"it ended with {done.code}"])[0].removeprefix("fatal: ")
+    return IoError(f"git: {stderr}", hint="'git fsck' checks the repository", errno="EIO", path="git")
 
 
 def _parse_blame(told: bytes) -> Iterator[CommitLines]:
-    """Reads what `git blame --incremental` says: it describes each commit only once."""
+    """Parses `git blame --incremental`, which describes each commit only once."""
     commits: dict[bytes, GitCommit] = {}
     oid, numbers, fields = b"", (0, 0, 0), dict[bytes, bytes]()
     for line in told.split(b"\n"):
@@ -195,13 +165,7 @@ def _commit(oid: bytes, fields: Mapping[bytes, bytes]) -> GitCommit:
 
 
 class ProjectNotes:
-    """The history of a project in git, and its notes; implements `core.seams.Notes`. Safe to use from several threads.
-
-    Args:
-        root: the folder, absolute and canonical.
-        git: the program.
-        bounds: the most that one of its commands may use.
-    """
+    """The history of a project and its notes; implements `core.seams.Notes`. Safe to use from several threads."""
 
     def __init__(self, root: bytes, git: GitProgram, bounds: Bounds = BOUNDS) -> None:
         self._root = root
@@ -228,7 +192,7 @@ class ProjectNotes:
         return found
 
     def _repository(self, path: RelPath) -> Repository | None:
-        """The repository that a file belongs to, as git in its directory finds it; it may be one within the folder."""
+        """Finds the repository of a file, which may be nested in the folder."""
         folder = os.path.dirname(os.path.join(self._root, path))
         while not os.path.isdir(folder) and len(folder) > len(self._root):
             folder = os.path.dirname(folder)
@@ -236,15 +200,15 @@ class ProjectNotes:
             return find_repository(folder)
 
     def _newest(self, repository: Repository, call: Call) -> tuple[str, str | None] | None:
-        """The commit that is checked out, None if there is none; and that of the notes, if there are any."""
-        # it looks at references alone: what a partial clone lacks, git would fetch
+        """Returns HEAD and the commit of the notes (None without notes); None without a commit."""
+        # reads references only: git would fetch objects that a partial clone lacks
         words = ["rev-parse", "--revs-only", "--quiet", "HEAD", NOTES]
         found = self._git.run(os.fsdecode(repository.git_dir), words, call).out.decode("utf-8", "replace").split()
         return (found[0], found[1] if len(found) > 1 else None) if found else None
 
 
 def _places(root: bytes, top: bytes, names: Sequence[RelPath]) -> dict[RelPath, bytes]:
-    """Where files of a folder are in its repository, without those that git cannot be asked about line by line."""
+    """Returns the paths of files in their repository, without those that `git cat-file --batch` cannot take."""
     beginning = top.rstrip(b"/") + b"/"
     full = {name: os.path.join(root, name) for name in names}
     return {
@@ -255,7 +219,7 @@ def _places(root: bytes, top: bytes, names: Sequence[RelPath]) -> dict[RelPath, 
 
 
 class _CommittedFile:
-    """Implements `core.seams.CommittedFile`; what git said once, it would say again."""
+    """Implements `core.seams.CommittedFile`; caches git's output."""
 
     def __init__(
         self,
@@ -292,15 +256,17 @@ class _CommittedFile:
                 commits: dict[int, GitCommit] = {}
                 with History.of(self._repository, self._git, self._bounds) as history:
                     try:
-                        blame_commits = history.blame_commits(self._head, self._places[name], call)
-                        for each in blame_commits:
+                        commits_of_lines = history.blame_commits(self._head, self._places[name], call)
+                        for each in commits_of_lines:
                             commits |= dict.fromkeys(range(each.here - 1, each.here - 1 + each.count), each.commit)
                         noted = (
-                            self._look_up(history, blame_commits, call) if self._notes is not None else NotedLines({})
+                            self._look_up(history, commits_of_lines, call)
+                            if self._notes is not None
+                            else NotedLines({})
                         )
                         self._noted[name] = attrs.evolve(noted, commits=commits)
                     except LimitExceeded as error:
-                        # the next time, it would be the same
+                        # it would fail again
                         self._noted[name] = NotedLines({}, commits, (NoteProblem(None, error.message),))
             return self._noted[name]
 
@@ -310,9 +276,9 @@ class _CommittedFile:
         ids = {name: blob[0] for name, blob in found if blob is not None and blob[1] <= TEN_MIB}
         return dict(zip(ids, history.blobs(list(ids.values()), call), strict=True))
 
-    def _look_up(self, history: History, blame_commits: Sequence[CommitLines], call: Call) -> NotedLines:
+    def _look_up(self, history: History, commits_of_lines: Sequence[CommitLines], call: Call) -> NotedLines:
         by_commit: dict[str, list[CommitLines]] = defaultdict(list)
-        for each in blame_commits:
+        for each in commits_of_lines:
             by_commit[each.commit.id].append(each)
         problems: list[NoteProblem] = []
         lines: dict[int, NotedCommit] = {}
@@ -330,7 +296,7 @@ class _CommittedFile:
     def _read_notes(
         self, history: History, commits: Sequence[str], problems: list[NoteProblem], call: Call
     ) -> Iterator[tuple[str, bytes]]:
-        """The notes of commits; adds what is wrong with the others to `problems`."""
+        """Yields the notes of commits; adds what is wrong with unreadable ones to `problems`."""
         assert self._notes is not None
         tree = self._notes.encode("ascii")
         asked = [(commit, b"%s:%s" % (tree, place)) for commit in commits for place in _note_places(commit)]
@@ -351,25 +317,21 @@ class _CommittedFile:
 
 
 def _note_places(commit: str) -> Iterable[bytes]:
-    """Where in the tree of notes the note of a commit may be."""
+    """Returns the possible paths of a commit's note in the tree of notes."""
     name = commit.encode("ascii")
     for depth in range(_DEEPEST + 1):
         yield b"/".join([*(name[at : at + 2] for at in range(0, 2 * depth, 2)), name[2 * depth :]])
 
 
-def _claimed(note: Note, blame_commits: Sequence[CommitLines]) -> dict[int, NotedCommit]:
-    """What a note says about lines of the newest version, from 0, that its commit brought.
-
-    Raises:
-        BadNoteError: the note breaks the standard.
-    """
+def _claimed(note: Note, commits_of_lines: Sequence[CommitLines]) -> dict[int, NotedCommit]:
+    """Returns who wrote lines of the newest version (from 0) that a commit added; raises `BadNoteError`."""
     found: dict[int, NotedCommit] = {}
-    # thousands of lines may be of one agent
+    # one object per author: thousands of lines may have the same one
     told: dict[Claim, NotedCommit] = {}
-    group_by_file: dict[bytes, dict[int, tuple[int, CommitLines]]] = defaultdict(dict)
-    for each in blame_commits:
-        group_by_file[each.file] |= {each.there + shift: (each.here + shift, each) for shift in range(each.count)}
-    for file, lines in group_by_file.items():
+    by_file: dict[bytes, dict[int, tuple[int, CommitLines]]] = defaultdict(dict)
+    for each in commits_of_lines:
+        by_file[each.file] |= {each.there + shift: (each.here + shift, each) for shift in range(each.count)}
+    for file, lines in by_file.items():
         if is_utf8(file):
             for line, claim in note.claims(file.decode("utf-8"), sorted(lines)).items():
                 number, each = lines[line]

@@ -26,10 +26,9 @@ _HINT = "give a URL (https, ssh, git, file), 'host:path', an absolute path, or t
 
 
 def resolve(remote: str, named: Mapping[str, str]) -> str:
-    """Returns the address for a URL, an scp address, an absolute path, or the name of a remote.
+    """Returns the address for a URL, an scp address, an absolute path, or the name of a remote in `named`.
 
-    `named` has the addresses of the project's remotes. Raises `InvalidParams` (`data["field"]` is `remote`) if git
-    cannot or must not use it.
+    Raises `InvalidParams` (`data["field"]` is `remote`) if git cannot or must not use it.
     """
     if remote in named:
         return _checked(named[remote], f"the address of the remote {remote!r}")
@@ -37,7 +36,7 @@ def resolve(remote: str, named: Mapping[str, str]) -> str:
         return _checked(remote, "remote")
     known = ", ".join(sorted(named)) or "none"
     raise InvalidParams(
-        f"remote: {remote!r} is no address, and the project has no remote of this name (it has: {known})",
+        f"remote: {remote!r} is not an address, and the project has no remote of this name (it has: {known})",
         hint=_HINT,
         field="remote",
     )

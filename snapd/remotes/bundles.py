@@ -29,16 +29,12 @@ _LINE = re.compile(rb"(-?)([0-9a-f]{40})(?: ([^\n]*))?\n")
 _NAME = re.compile(r"refs/snapd/(?:signatures/)?[a-z]+/[A-Za-z0-9_-]+")
 _LONGEST_LINE = 1 << 16
 _MOST_LINES = 1 << 20
-_HINT = "ask whoever made it for a new copy"
+_HINT = "ask the person who made it for a new copy"
 
 
 @attrs.frozen
 class Header:
-    """The header of a bundle.
-
-    `prerequisites` are commits whose contents the bundle omits: the reader must have them. `heads` are its references,
-    by name.
-    """
+    """The header of a bundle: its references, and commits that it omits, so that the reader must have them."""
 
     prerequisites: Sequence[ObjectId]
     heads: Mapping[str, ObjectId]
@@ -53,8 +49,8 @@ class Header:
 def read_header(file: BinaryIO, shown: str) -> Header:
     """Reads the header of a bundle and stops where its pack begins; `shown` is the path for errors.
 
-    Ignores references with names that snapd never uses. Raises `Untrusted` if this is no bundle, or requires what snapd
-    does not support, and `OSError`.
+    Ignores references with names that snapd never uses. Raises `Untrusted` if this is no supported bundle, and
+    `OSError`.
     """
     if file.readline(_LONGEST_LINE) not in _SIGNATURES:
         raise _refused(shown, "it is not a git bundle")
@@ -85,8 +81,7 @@ def unpack(git: GitProgram, git_dir: str, file: BinaryIO, shown: str, most: int,
     """Adds the objects of a bundle, whose header was read from `file`, to a repository.
 
     The repository must have or borrow what the bundle omits. Raises `Untrusted` if an object is malformed or missing,
-    or if the rest of the file is over `most` bytes, and `StorageFull`, `IoError` or `Cancelled`; then only temporary
-    files are left.
+    or if the rest of the file is over `most` bytes. After an error only temporary files are left.
     """
     words = ["index-pack", "--stdin", "--fix-thin", "--strict", f"--max-input-size={most}"]
     done = git.run(git_dir, words, call, source=file)

@@ -7,18 +7,112 @@ import re
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote
 
-from snapd.model.errors import RemoteChanged, RemoteFailed, StorageFull, Untrusted
+import attrs
+
+from snapd.model.errors import IoError, RemoteChanged, RemoteFailed, StorageFull, Untrusted
 
 from .address import without_secret
 from .program import Bounds
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from snapd.model.call import Call
     from snapd.model.snapshot import ObjectId
 
     from .program import Finished, GitProgram
+
+_MOST_PATHS = 1_000
+"""With more files than this, git is not asked which commits had them: all count as new."""
+
+
+@attrs.frozen
+class SizeEstimate:
+    """Queries a repository with copies of sessions, whose newest commits are `heads`; raises `IoError`, `Cancelled`."""
+
+    git: GitProgram
+    git_dir: str
+    heads: Sequence[ObjectId]
+
+    def push_size(self, known: Iterable[ObjectId], call: Call) -> int:
+        """Returns the size of the pack that a push sends; `known` are commits that both sides have."""
+        path = self.write_push_pack(known, call)
+        size = os.path.getsize(path)
+        os.unlink(path)
+        return size
+
+    def write_push_pack(self, known: Iterable[ObjectId], call: Call) -> str:
+        """Writes the pack that a push sends; returns its path. `known` are commits that both sides have."""
+        revisions = self._revisions(known)
+        path = os.path.join(self.git_dir, "weighed.pack")
+        words = ["pack-objects", "--revs", "--thin", "--shallow", "--stdout", "--quiet", "--delta-base-offset"]
+        self._run(words, call, data=revisions, into=path)
+        return path
+
+    def bytes_of(self, commit: ObjectId, call: Call) -> int:
+        """Returns how many bytes of the copies a commit of the project has, as git stores them there."""
+        listed = self._run(["ls-tree", "-r", "-t", commit.hex()], call, data=b"")
+        there = {line.split()[2] for line in listed.splitlines()}
+        words = ["rev-list", "--objects", "--no-object-names", "--stdin"]
+        shared = there.intersection(self._run(words, call, data=self._revisions(())).split())
+        data = b"".join(b"%s\n" % oid for oid in sorted(shared))
+        return sum(map(int, self._run(["cat-file", "--batch-check=%(objectsize:disk)"], call, data=data).split()))
+
+    def new_objects(self, tips: Collection[ObjectId], call: Call) -> tuple[dict[ObjectId, int], set[ObjectId]]:
+        """Returns the objects of the copies that are not in the trees of `tips`: sizes of blobs, and trees.
+
+        `tips` are commits, or tags of commits; those that this machine lacks are ignored.
+        """
+        # by default, git considers only ancestors of the sessions, and no commit of the project is one; with this
+        # option it considers the trees of all known commits, and prints these commits with a dash
+        words = ["rev-list", "--objects-edge-aggressive", "--no-object-names", "--stdin"]
+        lines = self._run(words, call, data=self._revisions(self.there(tips, call))).splitlines(keepends=True)
+        reached = b"".join(line for line in lines if not line.startswith(b"-"))
+        form = "--batch-check=%(objectname) %(objecttype) %(objectsize)"
+        blobs: dict[ObjectId, int] = {}
+        trees: set[ObjectId] = set()
+        for line in self._run(["cat-file", form], call, data=reached).splitlines():
+            oid, kind, size = line.split(b" ")
+            if kind == b"blob":
+                blobs[bytes.fromhex(oid.decode())] = int(size)
+            elif kind == b"tree":
+                trees.add(bytes.fromhex(oid.decode()))
+        return blobs, trees
+
+    def committed(self, paths: Collection[bytes], tips: Collection[ObjectId], call: Call) -> set[ObjectId]:
+        """Returns the blobs that commits or their ancestors ever had at these paths; fewer if git cannot tell."""
+        known = self.there(tips, call)
+        if not known or not paths or len(paths) > _MOST_PATHS:
+            return set()
+        words = ["--literal-pathspecs", "log", "--format=", "--raw", "--no-abbrev", "--no-renames", "-m"]
+        revisions = [tip.hex() for tip in sorted(known)]
+        done = self.git.run(
+            self.git_dir, [*words, *revisions, "--", *(os.fsdecode(path) for path in sorted(paths))], call
+        )
+        if done.code:
+            # such as in a shallow clone, which lacks older commits
+            return set()
+        fields = [line.split(b" ", 4) for line in done.out.splitlines() if line.startswith(b":")]
+        return {bytes.fromhex(field[3].decode()) for field in fields}
+
+    def there(self, wanted: Collection[ObjectId], call: Call) -> list[ObjectId]:
+        """Returns which of these commits this machine has, also those behind tags."""
+        if not wanted:
+            return []
+        data = b"".join(b"%s^{commit}\n" % oid.hex().encode() for oid in sorted(wanted))
+        lines = self._run(["cat-file", "--batch-check=%(objectname) %(objecttype)"], call, data=data).splitlines()
+        pairs = [line.split(b" ", 1) for line in lines]
+        return [bytes.fromhex(oid.decode()) for oid, kind in pairs if kind == b"commit"]
+
+    def _revisions(self, known: Iterable[ObjectId]) -> bytes:
+        lines = [*(head.hex() for head in self.heads), *(f"^{oid.hex()}" for oid in known)]
+        return "".join(f"{line}\n" for line in lines).encode()
+
+    def _run(self, words: Sequence[str], call: Call, *, data: bytes, into: str | None = None) -> bytes:
+        done = self.git.run(self.git_dir, words, call, data=data, into=into)
+        if done.code:
+            raise IoError(f"git {words[0]} failed: {done.stderr}", errno="EIO", path=self.git_dir)
+        return done.out
 
 
 Reason = Literal["unreachable", "refused", "interrupted", "auth"]
@@ -51,10 +145,10 @@ _REASONS: tuple[tuple[Reason, str], ...] = (
     ("refused", r"^remote: |^fatal: remote error: |remote rejected|shallow update|matches more than one"),
 )
 _HINTS: dict[Reason, str] = {
-    "auth": "check that you may use this address, and that your credential helper or ssh agent lets git in unasked",
+    "auth": "check that you have access, and that your credential helper or ssh agent works without asking you",
     "interrupted": "try again: nothing was done",
     "unreachable": "check the address and the connection, then try again",
-    "refused": "ask whoever keeps the remote to accept this, or choose another one",
+    "refused": "ask the administrator of the remote to accept this, or choose another remote",
 }
 _NOISE = ("hint:", "warning:", "To ", "From ")
 _FULL = re.compile(r"^(?!remote:).*(no space left on device|disk quota exceeded)", re.MULTILINE | re.IGNORECASE)
@@ -118,10 +212,7 @@ def _first_line(done: Finished) -> str:
 
 
 class Exchange:
-    """Exchanges references with the git repository at an address, as `address.resolve` returns it.
-
-    `bounds` limits git where the remote sends data.
-    """
+    """Exchanges references with the git repository at an address; `bounds` limits git where the remote sends data."""
 
     def __init__(self, git: GitProgram, address: str, bounds: Bounds | None = None) -> None:
         self._git = git
@@ -131,11 +222,9 @@ class Exchange:
     def push(
         self, git_dir: str, heads: Mapping[str, ObjectId | None], seen: Mapping[str, ObjectId], call: Call
     ) -> None:
-        """Pushes references: all or none.
+        """Pushes references: all or none. Raises `RemoteChanged` if one has changed since `seen`, and `RemoteFailed`.
 
-        `heads` has their new targets by name; the remote deletes those with None. `seen` is what the remote has of
-        them: the push fails if one has changed. Raises `RemoteChanged` if one has changed, `RemoteFailed`, and
-        `Cancelled`, after which either all or none was pushed.
+        `heads` has their new targets by name; the remote deletes those with None. `seen` has the targets at the remote.
         """
         if not heads:
             # without a reference, git would push what it is configured to
@@ -183,8 +272,7 @@ class Exchange:
     def fetch_tips(self, git_dir: str, prefixes: Sequence[str], call: Call) -> None:
         """Fetches the newest commits below some prefixes, which end in a slash, with as few other objects as possible.
 
-        Use a temporary repository: most of what these commits name is missing from it. Raises `RemoteFailed`,
-        `Cancelled`.
+        Use a temporary repository: most of what these commits name is missing from it.
         """
         # git does not accept a path as a remote that has the missing objects
         address = f"file://{quote(self.address)}" if os.path.isabs(self.address) else self.address
@@ -201,7 +289,7 @@ class Exchange:
         done = self._git.run(git_dir, ["ls-remote", "--quiet", *words], call, bounds=self._bounds)
         shown = without_secret(self.address)
         if done.is_cut:
-            raise Untrusted(f"{shown} lists more references than there can be", remote=shown)
+            raise Untrusted(f"{shown} lists too many references", remote=shown)
         self._check_sent(done)
         if done.code:
             raise failed(self.address, done)
@@ -213,7 +301,7 @@ class Exchange:
 
         `names` are references or prefixes. The repository gets them under the same names, and deletes those that the
         remote lacks. Raises `Untrusted` if the remote sends malformed data or more than the bounds, and `RemoteFailed`,
-        `StorageFull` or `Cancelled`; then nothing was fetched.
+        `StorageFull`.
         """
         # with a star, a missing reference is not an error
         refs = [f"+{name}*:{name}*" for name in names]
@@ -221,7 +309,7 @@ class Exchange:
         done = self._git.run(git_dir, words, call, bounds=self._bounds)
         shown = without_secret(self.address)
         if done.code and is_local_disk_full(done):
-            raise StorageFull(f"no space is left for what comes from {shown}")
+            raise StorageFull(f"no space left for the data from {shown}")
         self._check_sent(done)
         if done.code:
             raise failed(self.address, done)

@@ -60,10 +60,7 @@ def _feed(file: IO[bytes], data: bytes) -> None:
 
 
 class Drain(threading.Thread):
-    """Reads a pipe to its end, keeps the first `most` bytes (None for all), and closes it.
-
-    `is_over` says whether there was more.
-    """
+    """Reads a pipe to its end and closes it; keeps the first `most` bytes (None for all). `is_over`: there was more."""
 
     def __init__(self, file: IO[bytes], most: int | None) -> None:
         super().__init__(daemon=True)
@@ -90,10 +87,9 @@ class Drain(threading.Thread):
 
 @attrs.frozen
 class Finished:
-    """The result of a process.
+    """The result of a process; `stderr` is the beginning of its standard error.
 
-    `out` is its standard output, empty if that went to a file; `stderr`, the beginning of its standard error. `is_cut`:
-    it was killed because its output was over the bounds.
+    `is_cut` says whether it was killed because its output was over the bounds.
     """
 
     code: int
@@ -106,8 +102,8 @@ class Finished:
 class Bounds:
     """Limits for a command that receives data from another machine.
 
-    `file_bytes` limits each file that it writes, such as a pack, and `object_bytes` one object in memory;
-    `memory_bytes` and `seconds` (processor time) apply to each process.
+    `file_bytes` limits each file that it writes, and `object_bytes` one object in memory; `memory_bytes` and `seconds`
+    (processor time) apply to each process.
     """
 
     output_bytes: int = 64 << 20
@@ -156,8 +152,7 @@ class GitProgram:
         """Runs a git command in a repository; a cancelled request kills it with all its children.
 
         Its standard input is `data`, or the rest of the open file `source`. `into` is a file for its standard output;
-        None returns that. Give `bounds` to a command that receives data from another machine. Raises `IoError` if git
-        cannot be run, and `Cancelled`.
+        None returns that. Give `bounds` to a command that receives data from another machine.
         """
         with ExitStack() as opened:
             out = subprocess.PIPE if into is None else opened.enter_context(open(into, "wb"))
@@ -202,11 +197,7 @@ def start(
     source: int | BinaryIO = subprocess.PIPE,
     out: int | BinaryIO = subprocess.PIPE,
 ) -> subprocess.Popen[bytes]:
-    """Starts a program in a session of its own, for `finished`.
-
-    `environment` is its whole environment, `remedy` the hint if the program is missing. Raises `IoError` if it cannot
-    be run.
-    """
+    """Starts a program in a session of its own, for `finished`; `remedy` is the hint of the `IoError` if it cannot."""
     try:
         return subprocess.Popen(
             [*(bounds.words if bounds is not None else ()), *command],
@@ -228,10 +219,7 @@ def start(
 
 
 def finished(process: subprocess.Popen[bytes], data: bytes | None, call: Call, most: int | None) -> Finished:
-    """Waits for a process that `start` started; kills it if the request is cancelled or it prints over `most` bytes.
-
-    `data` is its standard input; None if that comes from elsewhere.
-    """
+    """Waits for a process of `start`; kills it if the request is cancelled or it prints over `most` bytes."""
     assert process.stderr is not None
     pipes: list[threading.Thread] = [stderr := Drain(process.stderr, _MOST_SAID)]
     if process.stdin is not None:

@@ -58,10 +58,9 @@ class SshKeygen:
     program: str = PROGRAM
 
     def sign(self, payload: bytes, namespace: str, key: str, call: Call) -> bytes:
-        """Returns an armored signature.
+        """Returns an armored signature; raises `SigningFailed` if the key cannot be used.
 
-        `key` is a public key whose private key an agent has, or the path of the file of either. Raises `SigningFailed`
-        if the key cannot be used, and `StorageFull`, `IoError`, `Cancelled`.
+        `key` is a public key whose private key an agent has, or the path of the file of either.
         """
         self._check_there()
         with tempfile.TemporaryDirectory(prefix="snapd-sign-") as folder:
@@ -83,10 +82,7 @@ class SshKeygen:
     def check(
         self, payload: bytes, signature: bytes, namespace: str, seconds: int, signers: Signers, call: Call
     ) -> Checked:
-        """Checks an armored signature as of the signer's time, like git; `seconds` is that time since 1970.
-
-        Raises `StorageFull`, `IoError` or `Cancelled` if it cannot be checked.
-        """
+        """Checks an armored signature as of the signer's time (seconds since 1970), like git."""
         if not self._is_there():
             return Checked("unchecked", reason=f"{self.program} is not installed")
         with tempfile.TemporaryDirectory(prefix="snapd-verify-") as folder:
@@ -154,7 +150,7 @@ class SshKeygen:
         if "passphrase" in stderr.lower():
             return SigningFailed(
                 f"{key} has a passphrase, which snapd cannot ask for",
-                hint="let an ssh agent have the key ('ssh-add'), with SSH_AUTH_SOCK in the environment of the daemon",
+                hint="add the key to an ssh agent ('ssh-add'), and start the daemon with SSH_AUTH_SOCK set",
                 reason="passphrase",
             )
         if "usage:" in stderr:

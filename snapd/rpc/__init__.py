@@ -1,1 +1,1 @@
-"""The RPC edge: framing, connections, scheduling, notifications. Nothing below it knows JSON or asyncio."""
+"""The RPC layer: framing, connections, scheduling, notifications. No layer below it uses JSON or asyncio."""

@@ -1,12 +1,10 @@
-"""Puts off the work of attrs on classes that may never be used.
+"""Defers the work of attrs for classes that may never be used.
 
-`lsprotocol.types` has more than 500 attrs classes, and pygls imports it whatever a server needs of it. attrs writes and
-compiles the methods of each, which takes a third of the start of a daemon that uses a dozen of them. While
-`classes_later` is entered, `attrs.define` only notes what it was asked for, and the class gets its methods as soon as
-somebody makes an instance of it or asks for its fields.
+`lsprotocol.types` has more than 500 attrs classes, and pygls imports them all. attrs generates and compiles the methods
+of each, which takes a third of the start of a daemon that uses a dozen. Within `classes_later`, `attrs.define` only
+records its arguments; the class is completed when an instance is made or its fields are read.
 
-Such a class is the same object before and after, so that others may hold it. Its instances have a `__dict__`, where
-those of attrs have slots by default; there is no other difference.
+The class stays the same object, so references to it stay valid. Its instances have a `__dict__` instead of slots.
 """
 
 from __future__ import annotations
@@ -22,16 +20,11 @@ if TYPE_CHECKING:
 
 _define: Callable[..., Any] = attrs.define
 _COMPLETING = threading.RLock()
-"""Held while a class gets its methods: another thread that needs them waits."""
+"""Held while a class is completed: other threads that need it wait."""
 
 
 class _Later:
-    """Stands for an attribute of a class until the class is complete.
-
-    Args:
-        name: of the attribute.
-        complete: gives the class its methods, this attribute among them.
-    """
+    """Placeholder for an attribute; its first use completes the class."""
 
     def __init__(self, name: str, complete: Callable[[], None]) -> None:
         self._name = name
@@ -43,21 +36,21 @@ class _Later:
 
 
 def _define_later(maybe_cls: type | None = None, **options: Any) -> Any:
-    """As `attrs.define`, but the class gets its methods when they are needed."""
+    """As `attrs.define`, but completes the class on first use."""
 
     def put_off(cls: type) -> Any:
         if "__init__" in vars(cls):
-            # attrs leaves a method that the class has itself
+            # attrs keeps a method that the class defines
             return _define(cls, **options)
 
         def complete() -> None:
             with _COMPLETING:
-                # unless another thread was faster
+                # another thread may have completed it
                 if isinstance(vars(cls)["__init__"], _Later):
-                    # without `init`, attrs would take ours for one that the class has itself
+                    # without `init`, attrs would take the placeholder for a method of the class
                     _define(cls, **options | {"slots": False, "init": True})
 
-        # what is asked for first, to learn the fields and to make an instance
+        # the first attributes used, to read the fields or make an instance
         for name in ("__attrs_attrs__", "__init__"):
             setattr(cls, name, _Later(name, complete))
         return cls
@@ -67,10 +60,10 @@ def _define_later(maybe_cls: type | None = None, **options: Any) -> Any:
 
 @contextmanager
 def classes_later() -> Iterator[None]:
-    """Has the classes that `attrs.define` makes in this block get their methods when they are needed.
+    """Defers the classes that `attrs.define` makes in this block until their first use.
 
-    For the import of a module most of whose classes are never used. Enter it before there are threads: what these
-    define meanwhile is put off, too.
+    For the import of a module most of whose classes are never used. Enter it before threads start: their classes would
+    be deferred too.
     """
     vars(attrs)["define"] = _define_later
     try:

@@ -1,4 +1,4 @@
-"""Serves one client: reads its messages, and runs its requests."""
+"""Serves one client: reads its messages and runs its requests."""
 
 from __future__ import annotations
 
@@ -49,19 +49,19 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _OUTSTANDING = 20_000
-"""How many requests of a client may wait for an answer before we stop reading from it, whatever their folders."""
+"""Unanswered requests per client after which we stop reading from it."""
 _OUTSTANDING_BYTES = 64 << 20
-"""How many bytes these may have as they were sent; a single one may be larger."""
+"""The most bytes of these as sent; a single one may be larger."""
 _LONG_BYTES = 1 << 20
-"""Messages longer than this are parsed in a thread instead of on the loop."""
+"""Longer messages are parsed in a thread instead of on the loop."""
 _READ_SECONDS = 0.005
-"""How long we take messages of one client before others get the loop."""
+"""How long messages of one client are read before others get the loop."""
 _LEFT_SECONDS = 30.0
-"""How long a client that sends nothing more may leave its output unread before it is dropped."""
+"""After a client's end of input, how long it may leave output unread before it is dropped."""
 _GRACE_SECONDS = 0.25
-"""How long an operation beyond its point of no return may go on after the daemon was told to stop."""
+"""How long an operation past its point of no return may take when the daemon stops."""
 _STOPPED_SECONDS = 2.0
-"""How long any client may leave its output unread once the daemon stops."""
+"""How long a client may leave output unread once the daemon stops."""
 
 _CAPABLE = {
     "capabilities": {
@@ -77,21 +77,15 @@ _CAPABLE = {
     },
     "serverInfo": {"name": "snapd", "version": __version__},
 }
-"""The result of `initialize`, as JSON: an `lsp.InitializeResult`, whose class would take as long as all of the rest."""
+"""The result of `initialize` as JSON: making an `lsp.InitializeResult` would take as long as all the rest."""
 
 _STRANGER_BYTES = 256 << 10
-"""The longest message that we read before the client has shown the token: anybody who reaches the port may send it."""
+"""The longest message before the client has authenticated: anyone who reaches the port may send it."""
 
 
 @attrs.define(eq=False)
 class _Pending:
-    """A request under way.
-
-    Attributes:
-        call: carries cancellation and progress to the work.
-        task: runs the work and has its answer.
-        waiting: whether the work has not begun yet.
-    """
+    """A running request; `waiting` means that its work has not begun."""
 
     call: Call
     task: asyncio.Task[Any] | None = None
@@ -103,7 +97,7 @@ class _Pending:
         self._abandon()
 
     def stop(self) -> None:
-        """Like `cancel`, but breaks off an operation beyond its point of no return if it does not end soon."""
+        """Like `cancel`, but after a grace period also interrupts an operation past its point of no return."""
         self.call.stop(_GRACE_SECONDS)
         self._abandon()
 
@@ -113,20 +107,13 @@ class _Pending:
 
 
 class Connection(JsonRPCServer):
-    """Serves one client.
-
-    Args:
-        reader: the stream from the client.
-        writer: the stream to the client.
-        services: what all connections share.
-        token: the token that `initialize` must have, None if it needs none.
-    """
+    """Serves one client, which must send `token` with `initialize` unless it is None."""
 
     protocol: Protocol
     on_process: Callable[[int], None] | None = None
-    """Called with the process id that the client gives, once the client has shown the token."""
+    """Called with the client's process id once the client has authenticated."""
     on_admitted: Callable[[], None] | None = None
-    """Called once the client has shown the token."""
+    """Called once the client has authenticated."""
 
     def __init__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, services: Services, token: str | None
@@ -160,7 +147,7 @@ class Connection(JsonRPCServer):
         return 1 if self._exited and not self._shut_down else 0
 
     async def run(self) -> None:
-        """Serves the client until it leaves and all its requests are over."""
+        """Serves the client until it disconnects and all its requests have ended."""
         self._reading = asyncio.ensure_future(self._read_all())
         if self._stopped:
             self._reading.cancel()
@@ -218,7 +205,7 @@ class Connection(JsonRPCServer):
                 self._capacity.clear()
                 await self._capacity.wait()
             if time.monotonic() > until:
-                # reading what is in the buffer already never gives others the loop
+                # reading buffered data never yields the loop
                 await asyncio.sleep(0)
                 until = time.monotonic() + _READ_SECONDS
 
@@ -317,7 +304,7 @@ class Connection(JsonRPCServer):
         if not folders and params.root_uri:
             folders = [params.root_uri]
         elif not folders and params.root_path:
-            # it is told as any other name that is no URI
+            # reported like any other name that is not a URI
             folders = [str(params.root_path)]
         opening = [self._add_folder(uri) for uri in folders]
         self._initialized = True
@@ -351,16 +338,15 @@ class Connection(JsonRPCServer):
             self._spawn(self._give(ticket, folder, layer))
 
     async def _give(self, ticket: Ticket, folder: Folder, layer: Layer) -> None:
-        """Applies settings to the later requests of the client on a folder."""
         try:
             await ticket.admitted()
         except SnapdError as error:
-            # they apply once the folder is open
+            # the settings apply once the folder is open
             logger.info("%s", error.message)
         finally:
             folder.options.give(layer)
             ticket.leave()
-        # one after the other, so that the last settings count
+        # one after the other, so that the last settings win
         async with self._listening:
             workspace = folder.workspace
             if workspace is None:
@@ -380,7 +366,7 @@ class Connection(JsonRPCServer):
         try:
             await ticket.admitted()
         except SnapdError as error:
-            # each request for the folder fails with the reason; this line is for the log
+            # only for the log: each request for the folder fails with this error
             logger.info("%s", error.message)
         finally:
             ticket.leave()
@@ -402,7 +388,7 @@ class Connection(JsonRPCServer):
         progress = None
         if params.work_done_token is not None:
             progress = Progress(params.work_done_token, method, loop, partial(self.protocol.notify, "$/progress"))
-        # must be known before the next message, which may cancel it
+        # registered before the next message, which may cancel it
         pending = self._pending[message_id] = _Pending(
             Call(progress.report if progress is not None else None, ticket.release_turn_later)
         )
@@ -420,7 +406,7 @@ class Connection(JsonRPCServer):
 
     async def _answer(self, pending: _Pending, ticket: Ticket, folder: Folder, method: str, params: Any) -> Any:
         await ticket.admitted()
-        # a client that does not read its answers must not keep others from writing
+        # a client that does not read its answers must not block other writers
         await self._outbox.writable()
         await ticket.turn()
         workspace = folder.workspace
@@ -442,7 +428,6 @@ class Connection(JsonRPCServer):
 
     @property
     def _limit(self) -> int:
-        """How many bytes the next message may have."""
         if self._token is None or self._initialized:
             return self._services.max_message_bytes
         return min(self._services.max_message_bytes, _STRANGER_BYTES)
@@ -456,7 +441,7 @@ class Connection(JsonRPCServer):
 
 
 async def _after(tasks: Iterable[asyncio.Task[Any] | None], result: Any) -> Any:
-    """Returns a result once tasks that cannot fail are done."""
+    """Returns `result` once the tasks, which cannot fail, are done."""
     for task in tasks:
         if task is not None:
             await task
@@ -465,7 +450,7 @@ async def _after(tasks: Iterable[asyncio.Task[Any] | None], result: Any) -> Any:
 
 def _work(method: str, context: Context, params: Any) -> Any:
     context.call.check()
-    # encode here instead of on the loop: a page of a diff takes a while
+    # encode here and not on the loop: a page of a diff takes a while
     return orjson.Fragment(encode(wire.unstructure(HANDLERS[method](context, params))))
 
 

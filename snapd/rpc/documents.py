@@ -1,4 +1,4 @@
-"""Hands on what one editor reports about its documents."""
+"""Passes on what one editor reports about its documents."""
 
 from __future__ import annotations
 
@@ -28,21 +28,15 @@ if TYPE_CHECKING:
     from .services import Services
 
 _MOST_BYTES = 64 << 20
-"""Editors do not send larger documents."""
 
 
 @attrs.define(eq=False)
 class _Notice:
-    """Notifications about a document.
+    """Notifications about one document, as the editor names it.
 
-    Attributes:
-        path: the absolute path of the file, as the editor names it.
-        reports: what they report, in their order.
-        came_at: when the first one came, in seconds since 1970.
-        tickets: its positions in the queues of the folders that have the file.
-        before: done when the previous notice about the document is processed.
-        done: done when this notice is processed.
-        begun: whether it is too late to add reports.
+    `tickets` are its places in the queues of the folders that have the file; `before` and `done` complete when the
+    previous notice and this one are processed; once it has `begun`, no reports are added. `came_at` is in seconds since
+    1970.
     """
 
     path: bytes
@@ -56,13 +50,7 @@ class _Notice:
 
 @attrs.define(eq=False)
 class Documents:
-    """The documents of one editor. A notification takes effect for the requests that the editor sends after it.
-
-    Args:
-        services: what all connections share.
-        folders: the folders of the editor.
-        spawn: starts a task of the connection.
-    """
+    """The documents of one editor. A notification takes effect for requests that the editor sends after it."""
 
     _services: Services
     _folders: Folders
@@ -75,14 +63,14 @@ class Documents:
         self._take(params.text_document.uri, DocumentOpened(_encoded(params.text_document.text)))
 
     def did_change(self, params: lsp.DidChangeTextDocumentParams) -> None:
-        """Handles a changed document: somebody typed, or the editor read the file again."""
+        """Handles a changed document: the user typed, or the editor reloaded the file."""
         whole = params.content_changes[-1] if params.content_changes else None
-        # a change without a range has the whole text, which is what this server asks for
+        # a change without a range has the whole text, as this server requests
         text = None if whole is None or hasattr(whole, "range") else _encoded(whole.text)
         self._take(params.text_document.uri, DocumentChanged(text))
 
     def did_save(self, params: lsp.DidSaveTextDocumentParams) -> None:
-        """Handles a saved document: what was typed into it is the user's."""
+        """Handles a saved document: the typed text is the user's work."""
         self._take(params.text_document.uri, DocumentSaved())
 
     def did_close(self, params: lsp.DidCloseTextDocumentParams) -> None:
@@ -90,14 +78,14 @@ class Documents:
         self._take(params.text_document.uri, DocumentClosed())
 
     async def close(self) -> None:
-        """Forgets the documents, once all notifications are processed."""
+        """Discards the documents once all notifications are processed."""
         await self._services.in_thread(self._services.workspaces.editors.drop, self)
 
     def _take(self, uri: str, report: Report) -> None:
         try:
             path = from_uri(uri, "uri")
         except SnapdError:
-            # an editor may also open what is not a file
+            # an editor may also open documents that are not files
             return
         before = self._latest.get(path)
         if before is not None and not before.begun and all(ticket.is_last for ticket in before.tickets):
@@ -108,7 +96,7 @@ class Documents:
             path,
             [report],
             time.time(),
-            # a path outside all folders may lead into any of them; it waits for none, and writers wait for it
+            # a path outside all folders may lead into any of them: it waits for none, and writers of all wait for it
             [self._folders.enter(folder, Access.DOCUMENT) for folder in holding or self._folders],
             None if before is None else before.done,
             asyncio.get_running_loop().create_future(),

@@ -33,15 +33,9 @@ logger = logging.getLogger(__name__)
 class Folder:
     """A folder as a client named it.
 
-    Attributes:
-        path: its absolute path, as the client gave it.
-        options: the settings of the client for it.
-        before: the same folder before the client closed and reopened it; its requests come first.
-        workspace: its workspace, None while it is not open.
-        waiting: the requests that wait for it to open, in the order in which they were sent.
-        opening: the task that opens it.
-        users: the number of its requests that are not over.
-        removed: whether the client has closed it; its last request then releases the workspace.
+    `before` is the same folder before the client closed and reopened it; its requests come first. `waiting` requests
+    run when it is open, until then `workspace` is None. `users` counts unfinished requests; if `removed`, the last one
+    releases the workspace.
     """
 
     path: bytes
@@ -63,15 +57,9 @@ class Folder:
 class Folders:
     """The folders of one connection.
 
-    Args:
-        services: what all connections share.
-        options: the settings of the client, for the folders that it opens from now on.
-        subscriber: gets the notifications of the folders.
-
-    Attributes:
-        finds_root: whether a folder stands for the one around it whose snapshots have its files.
-        only_open: whether a folder is refused that nobody has open already.
-        refused: why folders were not opened whose names are wrong, the last first.
+    `options` apply to folders opened from now on. `finds_root` replaces a folder by the one around it whose snapshots
+    contain its files. `only_open` refuses folders that no client has open yet. `refused` has the errors of folders with
+    invalid names, the latest first.
     """
 
     _services: Services
@@ -86,7 +74,7 @@ class Folders:
     _tasks: set[asyncio.Task[None]] = attrs.field(factory=set, init=False)
 
     def add(self, uri: str) -> Folder | SnapdError:
-        """Adds a folder, without opening it yet. Returns it, or the error if the URI is wrong."""
+        """Adds a folder without opening it yet; returns the error if the URI is wrong."""
         try:
             path = _path_of(uri, "uri")
         except SnapdError as error:
@@ -97,7 +85,7 @@ class Folders:
         return self._folders[path]
 
     def remove(self, uri: str) -> None:
-        """Closes a folder. Does nothing if it is not open."""
+        """Closes a folder, if it is open."""
         try:
             path = _path_of(uri, "uri")
         except SnapdError:
@@ -107,7 +95,7 @@ class Folders:
             self._close(folder)
 
     async def remove_all(self) -> None:
-        """Closes all folders, and waits until their requests are over."""
+        """Closes all folders, and waits for their requests to end."""
         while self._folders:
             _, folder = self._folders.popitem()
             self._close(folder)
@@ -115,24 +103,20 @@ class Folders:
             await asyncio.wait(self._tasks)
 
     def __iter__(self) -> Iterator[Folder]:
-        """Iterates over the folders of the client, open or not."""
         return iter(tuple(self._folders.values()))
 
     def containing(self, path: bytes) -> list[Folder]:
-        """Returns the folders that a path is in, without following links."""
+        """The folders that contain a path, without following symlinks."""
         return [folder for folder in self if any(path.startswith(root.rstrip(b"/") + b"/") for root in folder.roots)]
 
     async def look_up(self, uri: str | None) -> None:
-        """Prepares `find` for a folder that is open under another path than this one.
-
-        It looks at the file system in a thread, where a file system that hangs delays nobody else.
-        """
+        """Prepares `find` for a folder under another path, in a thread, as the file system may hang."""
         if uri is None:
             return
         try:
             path = _path_of(uri, "workspaceUri")
         except SnapdError:
-            # `find` raises it
+            # `find` raises the error
             return
         if path not in self._folders:
             paths = tuple(self._folders)
@@ -140,11 +124,9 @@ class Folders:
             self._also_named = (path, None if same is None else self._folders.get(same))
 
     def find(self, uri: str | None) -> Folder:
-        """Returns the folder of a request.
+        """The folder of a request. Raises `InvalidParams` if `uri` is not a `file:` URI.
 
-        Raises:
-            WorkspaceNotOpen: no folder is open, several are open and `uri` is None, or the named one is not open.
-            InvalidParams: `uri` is not a `file:` URI.
+        Raises `WorkspaceNotOpen` if it is not open, or if `uri` is None and not exactly one folder is open.
         """
         if uri is None:
             if len(self._folders) == 1:
@@ -165,10 +147,7 @@ class Folders:
         return folder
 
     def enter(self, folder: Folder, access: Access, *, quick: bool = False) -> Ticket:
-        """Queues a request on a folder, after all that came before it.
-
-        A folder that was refused is tried again for each request, since the reason may be gone.
-        """
+        """Queues a request on a folder; a refused folder is tried again, since the cause may be gone."""
         folder.users += 1
         ticket = Ticket(self._options.client, access, partial(self._left, folder), quick=quick)
         if folder.workspace is not None:
@@ -184,14 +163,13 @@ class Folders:
         return [folder.workspace for folder in self._folders.values() if folder.workspace is not None]
 
     async def _open(self, folder: Folder) -> None:
-        """Opens a folder for the requests that wait for it."""
         if folder.before is not None:
             opening, folder.before = folder.before.opening, None
             if opening is not None:
                 await asyncio.wait((opening,))
         workspace, enabled = None, False
         while workspace is None and folder.waiting:
-            # requests that come during this attempt get an attempt of their own: the reason may be gone by then
+            # requests that come during this attempt get their own: the cause may be gone by then
             came = len(folder.waiting)
             try:
                 workspace, enabled = await self._acquire(folder)
@@ -209,7 +187,7 @@ class Folders:
         self._release(folder)
 
     async def _acquire(self, folder: Folder) -> tuple[SharedWorkspace, bool]:
-        """Returns the workspace of a folder, and whether the client wants snapshots of it."""
+        """The workspace of a folder, and whether the client wants snapshots of it."""
         while True:
             found = await self._services.in_thread(self._try_acquire, folder)
             if not isinstance(found, Future):
@@ -239,7 +217,6 @@ class Folders:
         self._release(folder)
 
     def _release(self, folder: Folder) -> None:
-        """Releases a folder that the client has closed, once its requests are over."""
         if not folder.removed or folder.users or folder.opening is not None:
             return
         if self._closing.get(folder.path) is folder:
@@ -249,7 +226,7 @@ class Folders:
             self._spawn(self._leave(workspace, folder.options))
 
     async def _leave(self, workspace: SharedWorkspace, options: Options) -> None:
-        """Releases a workspace, after leaving the steps that the client has open in it."""
+        """Releases a workspace, after closing the client's open steps in it."""
         attended_by = workspace.sessions.attended_by
         try:
             is_gone = workspace not in self._open_workspaces
@@ -290,6 +267,6 @@ def _path_of(uri: str, field: str) -> bytes:
 
 
 def _same(path: bytes, others: tuple[bytes, ...]) -> bytes | None:
-    """Returns the first of some paths that leads to the same directory as a path, if any."""
+    """The first of the other paths that leads to the same directory, if any."""
     real = os.path.realpath(path)
     return next((other for other in others if os.path.realpath(other) == real), None)

@@ -1,8 +1,4 @@
-"""What snapd uses of pygls and lsprotocol; nothing else imports them.
-
-Both have far more than snapd needs: the types of the whole protocol, and a converter that knows each of them. Here, a
-type costs something once a message needs it.
-"""
+"""The parts of pygls and lsprotocol that snapd uses, and their only import; types are processed on first use."""
 
 from __future__ import annotations
 
@@ -19,7 +15,7 @@ from .classes_later import classes_later
 with classes_later():
     from lsprotocol import types as lsp
 
-# these import all of lsprotocol's types
+# these modules import all of lsprotocol's types
 from pygls.protocol import JsonRPCProtocol
 from pygls.protocol.json_rpc import RPCMessage
 from pygls.server import JsonRPCServer
@@ -32,18 +28,7 @@ __all__ = ["CONVERTER", "Feature", "JsonRPCProtocol", "JsonRPCServer", "OpeningP
 
 @attrs.frozen(kw_only=True)
 class OpeningParams:
-    """The params of `initialize`, without what does not matter to snapd.
-
-    lsprotocol's own class leads to a class for each capability that an editor can have, 200 of them.
-
-    Attributes:
-        capabilities: what the client can do; must be there.
-        process_id: of the client, if it named one.
-        root_uri: the folder to open where `workspace_folders` are not given.
-        root_path: the same by its path, as old clients send it.
-        workspace_folders: the folders to open.
-        initialization_options: settings, and the token.
-    """
+    """The params of `initialize` that snapd uses: lsprotocol's class refers to 200 classes of editor capabilities."""
 
     capabilities: Any
     process_id: int | None = None
@@ -54,14 +39,7 @@ class OpeningParams:
 
 
 class Feature:
-    """What pygls is given for a method: it sets attributes on it, which fails for a bound method.
-
-    It also looks for a parameter that wants the server. With a function, it takes 2 ms to find out that the 60 of a
-    connection have none; a hook has a connection of its own.
-
-    Args:
-        handle: is called with the params.
-    """
+    """A handler for pygls: it cannot use bound methods, and takes 2 ms to inspect a connection's 60 functions."""
 
     __signature__ = inspect.Signature([inspect.Parameter("params", inspect.Parameter.POSITIONAL_ONLY)])
 
@@ -79,10 +57,7 @@ def _camel_case(name: str) -> str:
 
 
 def _make_converter() -> Converter:
-    """A converter that takes the messages of editors as `lsprotocol.converters.get_converter` does.
-
-    That one asks each class of the protocol for its fields when it is made.
-    """
+    """A replacement for `lsprotocol.converters.get_converter`, which reads the fields of all classes at once."""
     converter = Converter()
 
     def hook(cls: type[attrs.AttrsInstance]) -> Callable[[Any, Any], Any]:
@@ -99,11 +74,10 @@ def _make_converter() -> Converter:
 
 
 def _language(value: Any, _: Any) -> Any:
-    """Any language's name, whether or not the protocol lists it."""
+    """Accepts any language id, whether or not the protocol lists it."""
     if isinstance(value, (list, dict)):
         raise ValueError("no name of a language")
     return value
 
 
 CONVERTER = _make_converter()
-"""Makes objects of what editors send."""

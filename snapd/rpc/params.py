@@ -1,4 +1,4 @@
-"""Makes objects of the params that clients send, and answers of errors."""
+"""Converts clients' params to objects, and errors to answers."""
 
 from __future__ import annotations
 
@@ -25,21 +25,13 @@ _LSP_PARAMS: dict[str, Any] = {
     lsp.TEXT_DOCUMENT_DID_CLOSE: lsp.DidCloseTextDocumentParams,
 }
 CLIENT_NOTIFICATIONS = frozenset(_LSP_PARAMS) - {lsp.INITIALIZE} | {lsp.EXIT}
-"""The notifications that have an effect here; all others are ignored."""
+"""The notifications that have an effect; all others are ignored."""
 logger = logging.getLogger(__name__)
 _CODES = {error.kind: error.code for error in ERRORS.values()} | {"requestCancelled": REQUEST_CANCELLED}
 
 
 def structure(method: str, params: Any) -> Any:
-    """The params of a message as an object.
-
-    Args:
-        method: of a request or a notification. The params of an unknown method are returned as they are.
-        params: a JSON value.
-
-    Raises:
-        RpcError: the params do not fit the method. It names the first field that is wrong.
-    """
+    """Converts JSON params to an object, except those of an unknown method. Raises `RpcError`."""
     spec = METHODS.get(method)
     try:
         if spec is not None:
@@ -47,7 +39,7 @@ def structure(method: str, params: Any) -> Any:
         if method not in _LSP_PARAMS:
             return params
         if method == lsp.INITIALIZE and isinstance(params, dict):
-            # an odd value in a field that is not used here is no reason to refuse the client
+            # do not refuse a client for a wrong value in an unused field
             given = params
             used = ("rootUri", "rootPath", "workspaceFolders", "initializationOptions")
             params = {name: given.get(name) for name in used}
@@ -62,10 +54,7 @@ def structure(method: str, params: Any) -> Any:
 
 
 def as_rpc_error(error: BaseException) -> RpcError:
-    """The answer to a client for an error.
-
-    Any error that is not one of snapd's own is a defect: it is logged here, and the client gets its type alone.
-    """
+    """The error answer for an exception; one that is not snapd's own is logged as a bug, and only its type is sent."""
     if isinstance(error, RpcError):
         return error
     if isinstance(error, SnapdError):
@@ -73,6 +62,6 @@ def as_rpc_error(error: BaseException) -> RpcError:
     if isinstance(error, asyncio.CancelledError):
         return as_rpc_error(Cancelled("the request was cancelled"))
     if isinstance(error, MemoryError):
-        return as_rpc_error(IoError("no memory is left for this", errno="ENOMEM"))
+        return as_rpc_error(IoError("out of memory", errno="ENOMEM"))
     logger.error("defect", exc_info=error)
     return RpcError(INTERNAL_ERROR, f"internal error ({type(error).__name__})")

@@ -1,7 +1,4 @@
-"""Watches the process that a private daemon works for, and ends the daemon with it.
-
-Usually the end of the input is enough. It does not come while a child of that process still has the pipe open.
-"""
+"""Ends a private daemon with its client's process, even if a child of that still holds the input pipe open."""
 
 from __future__ import annotations
 
@@ -14,12 +11,7 @@ if TYPE_CHECKING:
 
 
 class ParentWatch:
-    """Calls a function when a process has ended. Use it on one loop only.
-
-    Args:
-        loop: the loop on which to watch.
-        ended: called once.
-    """
+    """Calls `ended` once when a process has ended. Use it on one loop only."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, ended: Callable[[], None]) -> None:
         self._loop = loop
@@ -27,13 +19,7 @@ class ParentWatch:
         self._descriptor = -1
 
     def watch(self, process: int) -> None:
-        """Watches the process of the client, on Linux only.
-
-        A process that is not an ancestor of this one is ignored: its id comes from another namespace.
-
-        Args:
-            process: the `processId` of `initialize`.
-        """
+        """Watches the client's process, on Linux, if it is an ancestor: others are in another namespace."""
         if self._descriptor >= 0 or not hasattr(os, "pidfd_open") or not _is_above(process):
             return
         try:
@@ -56,7 +42,6 @@ class ParentWatch:
 
 
 def _is_above(process: int) -> bool:
-    """Whether a process is an ancestor of this one."""
     above = os.getppid()
     while above > 1:
         if above == process:

@@ -15,14 +15,7 @@ INTERVAL_SECONDS = 0.1
 
 
 class Progress:
-    """Reports the progress of a request that takes more than half a second. Make it on the loop.
-
-    Args:
-        token: the token of the client.
-        title: the title of the work.
-        loop: the loop on which `send` may be called.
-        send: sends the params of a `$/progress`.
-    """
+    """Reports the progress of a request after half a second, by `send` on the loop. Create it on the loop."""
 
     def __init__(
         self,
@@ -39,11 +32,11 @@ class Progress:
         self._next = 0.0
         self._latest: dict[str, Any] = {}
         self._begun = False
-        # by a timer, since no report comes while the work waits for its turn or for one large file
+        # by a timer: no report comes while the work waits for its turn or for one large file
         self._timer = loop.call_later(QUIET_SECONDS, self._begin)
 
     def report(self, message: str, done: int, total: int | None) -> None:
-        """Takes a report. May be called from any thread, as often as you like."""
+        """Receives a report, in any thread and at any rate."""
         now = time.monotonic()
         with self._lock:
             if now < self._next:
@@ -56,7 +49,7 @@ class Progress:
         self._loop.call_soon_threadsafe(self._send_value, value)
 
     def end(self) -> None:
-        """Ends the report. Call it on the loop, before the answer is sent."""
+        """Ends the report. Call it on the loop before the answer is sent."""
         self._timer.cancel()
         if self._begun:
             self._send_value({"kind": "end"})

@@ -1,4 +1,4 @@
-"""What all connections of a daemon share, and who hears its notifications."""
+"""The services that all connections of a daemon share, and the subscribers of its notifications."""
 
 from __future__ import annotations
 
@@ -35,17 +35,7 @@ logger = logging.getLogger(__name__)
 
 @attrs.define(eq=False)
 class Services:
-    """What all connections of a daemon share. Use it on the daemon's loop only.
-
-    Attributes:
-        workspaces: the open workspaces.
-        hub: sends the notifications.
-        executor: runs what may block; it must not have a bound.
-        base: settings from the file and the environment.
-        max_message_bytes: the longest message that is read.
-        queues: decide in which order requests run.
-        turns: limit how many requests run at the same time.
-    """
+    """What all connections share, on the daemon's loop only; `executor` runs what may block, and must be unbounded."""
 
     workspaces: Workspaces
     hub: Hub
@@ -56,12 +46,12 @@ class Services:
     turns: Turns = attrs.field(factory=Turns, init=False)
 
     def in_thread(self, work: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
-        """Does in a thread what may block, and gives its result."""
+        """Runs blocking work in a thread."""
         return asyncio.get_running_loop().run_in_executor(self.executor, work, *arguments)
 
 
 class Subscriber(Protocol):
-    """A client that gets notifications."""
+    """A client that receives notifications."""
 
     def push(self, framed: bytes) -> None:
         """Sends a frame without waiting; drops a client that does not read."""
@@ -69,26 +59,14 @@ class Subscriber(Protocol):
 
 @attrs.define
 class _Feed:
-    """The clients that want to know what changes in the files of a workspace.
-
-    Attributes:
-        subscribers: the clients.
-        switching: held while the watching of changes is turned on or off.
-    """
+    """The clients that want a workspace's file changes; `switching` is held while watching is turned on or off."""
 
     subscribers: list[Subscriber] = attrs.field(factory=list)
     switching: threading.Lock = attrs.field(factory=threading.Lock)
 
 
 class Hub:
-    """Who has which workspace open.
-
-    Args:
-        loop: the loop on which everything happens, except encoding.
-        encode: turns the root of a workspace and an event into the method and the params (JSON values) of a
-            notification; called in the thread of the event.
-        executor: runs what may block.
-    """
+    """The subscribers of each workspace; `encode` converts root and event to a notification, in the event's thread."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, encode: Encode, executor: Executor) -> None:
         self._loop = loop
@@ -111,21 +89,21 @@ class Hub:
         workspace.writer.trouble.add(partial(_log_trouble, workspace.root))
 
     def subscribe(self, workspace: SharedWorkspace, subscriber: Subscriber, changes: bool) -> None:
-        """Sends a workspace's events to a client from now on; `changes` is as for `want_changes`."""
+        """Subscribes a client to a workspace's events; `changes` is as for `want_changes`."""
         subscribers = self._subscribers.setdefault(workspace.root, [])
         if subscriber not in subscribers:
             subscribers.append(subscriber)
         self.want_changes(workspace, subscriber, changes)
 
     def unsubscribe(self, workspace: SharedWorkspace, subscriber: Subscriber) -> None:
-        """Sends them no more. Does nothing if the client was not subscribed."""
+        """Unsubscribes a client, if it is subscribed."""
         subscribers = self._subscribers.get(workspace.root, [])
         if subscriber in subscribers:
             subscribers.remove(subscriber)
         self.want_changes(workspace, subscriber, False)
 
     def want_changes(self, workspace: SharedWorkspace, subscriber: Subscriber, wanted: bool) -> None:
-        """Sets whether a client wants changes of the files. While one client does, all clients get them."""
+        """Sets whether a client wants file changes. While one client does, all get them."""
         feed = self._feeds.setdefault(workspace, _Feed())
         before = bool(feed.subscribers)
         if wanted and subscriber not in feed.subscribers:

@@ -1,1 +1,1 @@
-"""The list of rules about secrets that snapd brings, `rules.toml`; `model/secrets.py` says what each has."""
+"""The built-in rules that detect secrets, `rules.toml`; `model/secrets.py` explains their fields."""

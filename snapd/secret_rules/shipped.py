@@ -1,4 +1,4 @@
-"""Reads the list of rules about secrets, once, when somebody first asks for it."""
+"""Reads the built-in rules, once."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from snapd.model.secrets import SecretRules
 
 @functools.cache
 def secret_rules() -> SecretRules:
-    """The rules that snapd brings."""
+    """Returns the built-in rules."""
     text = resources.files(__package__).joinpath("rules.toml").read_text("utf-8")
     return SecretRules.parse(tomllib.loads(text))

@@ -1,4 +1,4 @@
-"""The settings: the table of all of them, where their values come from, and which of the values hold."""
+"""The settings: their table, their sources, and which values are in force."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from snapd.model.errors import InvalidParams
 
 
 def data_dir(config_file: str) -> str | None:
-    """The setting `data_dir` in the user's file; None without one, or where the file is wrong, which others report."""
+    """Returns the setting `data_dir` of the user's file; None if absent, or if the file has a mistake."""
     if not os.path.exists(config_file):
         return None
     from .sources import read_file

@@ -1,6 +1,6 @@
-"""Which settings are in force: keeps the settings of each source apart, and combines them on every request.
+"""Which settings are in force: keeps those of each source apart, and combines them on every request.
 
-So nothing has to be reverted when a client leaves or `config.toml` changes.
+So nothing has to be reverted when a client disconnects or `config.toml` changes.
 """
 
 from __future__ import annotations
@@ -34,19 +34,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _BY_OTHERS: dict[SettingSource, SettingSource] = {"client": "otherClient"}
-"""The name of a source for the clients that did not set the setting."""
+"""How a source appears to clients that did not set the setting."""
 _moments = itertools.count()
 
 
 class SettingsFile:
-    """The user's `config.toml`, read again when it changes. Safe to use from several threads.
-
-    Args:
-        path: absolute; the file need not exist.
-
-    Raises:
-        InvalidParams: the file has a mistake; names file and key.
-    """
+    """The user's `config.toml`, if any, read again when it changes; a mistake at first raises `InvalidParams`."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -57,14 +50,10 @@ class SettingsFile:
         self._layer = read_file(path)
 
     def read(self) -> tuple[Layer, str | None]:
-        """Reads the file if it has changed.
-
-        Returns:
-            The settings of its last version without a mistake; and the mistake of the current version, or None.
-        """
+        """Returns the last valid settings, and the mistake of the current version of the file, or None."""
         with self._lock:
             if not self._stats.unchanged():
-                # recorded before the file is read: a change during the read is seen next time
+                # recorded before the read, so that a change during it is noticed next time
                 self._stats = StatCache()
                 self._stats.stat(self._path)
                 self._read_again()
@@ -81,12 +70,7 @@ class SettingsFile:
 
 
 class Base:
-    """The settings of all clients of this process, before their own.
-
-    Args:
-        file: the user's settings file.
-        environment: the settings in the variables of this process, if it serves only the user who set them.
-    """
+    """The settings of all clients before their own; `environment` only if the process serves the user who set it."""
 
     def __init__(self, file: SettingsFile, environment: Layer | None = None) -> None:
         self._file = file
@@ -98,7 +82,7 @@ class Base:
         return self._file.read()[1]
 
     def found(self) -> SettingValues:
-        """Every setting, from the defaults, the file and the environment."""
+        """Returns every setting, from the defaults, the file and the environment."""
         found: SettingValues = {name: (row.default, "default") for name, row in SETTINGS.items()}
         found |= {name: (value, "file") for name, value in self._file.read()[0].items()}
         found |= {name: (value, "environment") for name, value in self._environment.items()}
@@ -107,7 +91,7 @@ class Base:
 
 @attrs.frozen
 class _ClientSetting:
-    """A setting that a client sent; of several, the one with the latest moment holds."""
+    """A setting that a client sent; among several, the latest moment wins."""
 
     moment: int
     value: Any
@@ -115,38 +99,28 @@ class _ClientSetting:
 
 
 class Options:
-    """The settings of one connected client, for one folder or for those that it opens later.
-
-    Args:
-        base: the settings that hold unless the client sends others.
-        client: identifies the client.
-    """
+    """The settings of one connected client, for one folder or for those that it opens later."""
 
     def __init__(self, base: Base, client: Hashable) -> None:
         self.base = base
         self.client = client
-        # replaced as a whole: other threads read it
+        # replaced, never modified: other threads read it
         self.given: dict[str, _ClientSetting] = {}
 
     def give(self, layer: Layer, source: SettingSource = "client") -> None:
-        """Adds settings to those that the client sent before; the new ones win.
-
-        Args:
-            layer: the settings, checked.
-            source: where the client got them from.
-        """
+        """Adds checked settings, which override those that the client sent before."""
         moment = next(_moments)
         self.given = {**self.given, **{name: _ClientSetting(moment, value, source) for name, value in layer.items()}}
 
     def copy(self) -> Options:
-        """A copy, to which settings can be added separately."""
+        """Returns a copy, to which settings can be added separately."""
         copy = Options(self.base, self.client)
         copy.given = self.given
         return copy
 
     @property
     def settings(self) -> Settings:
-        """The settings that would hold if this were the only client."""
+        """The settings that would be in force if this were the only client."""
         return _settings(self.base.found() | _latest([self.given]))
 
 
@@ -154,10 +128,7 @@ class FolderSettings:
     """The settings of one open workspace. Safe to use from several threads.
 
     Each client that has the workspace open may set what is captured and kept. If several set the same setting, the
-    latest value holds; when that client leaves, the one before it, and when all have left, the file.
-
-    Args:
-        options: of the client that opens the workspace.
+    latest value is in force; when that client leaves, the one before it, and when all have left, that of the file.
     """
 
     def __init__(self, options: Options) -> None:
@@ -169,13 +140,13 @@ class FolderSettings:
         self._clients: list[Options] = []
 
     def without_clients(self) -> Options:
-        """Options with which to open another folder, of nobody's client: those with which this one was opened."""
+        """Returns options, of no client, for opening another folder like this one was opened."""
         options = Options(self._base, object())
         options.give({name: value for name, (value, _) in self._opened.items()})
         return options
 
     def add(self, options: Options) -> None:
-        """Adds a client that opened the workspace; settings that it sends later count, too."""
+        """Adds a client that opened the workspace, including settings that it sends later."""
         with self._lock:
             self._clients.append(options)
 
@@ -187,7 +158,7 @@ class FolderSettings:
                 self._opener = None
 
     def opens_alike(self, options: Options) -> bool:
-        """Whether opening the workspace with these options would watch it in the same way."""
+        """Returns whether these options would open the workspace with the same watcher."""
         watcher: str = self._opened["watcher"][0]
         return watcher == options.settings.watcher
 
@@ -227,7 +198,7 @@ class FolderSettings:
         return self._base.problem
 
     def _found(self, asking: Hashable) -> SettingValues:
-        """The settings in force as a client sees them; None for what holds for every client."""
+        """Returns the settings in force as a client sees them; None for those of every client."""
         with self._lock:
             clients = tuple(self._clients)
             opener = self._opener
@@ -243,13 +214,13 @@ def _settings(found: SettingValues) -> Settings:
 
 
 def _of_another(given: Mapping[str, _ClientSetting]) -> dict[str, _ClientSetting]:
-    """The settings that one client sent, as other clients see them."""
+    """Returns one client's settings as other clients see them."""
     shared = {name: each for name, each in given.items() if not SETTINGS[name].per_client}
     return {name: attrs.evolve(each, source="otherClient") for name, each in shared.items()}
 
 
 def _latest(clients: Iterable[Mapping[str, _ClientSetting]]) -> SettingValues:
-    """The latest value of each setting that several clients sent."""
+    """Returns the latest value of each setting."""
     latest: dict[str, _ClientSetting] = {}
     for given in clients:
         for name, each in given.items():

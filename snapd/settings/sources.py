@@ -1,4 +1,4 @@
-"""Reads the settings of each source: the user's file, the environment, a client; `in_force` says which of them hold."""
+"""Reads the settings of each source: the user's file, the environment, a client."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .table import Setting
 
 _OF_CONNECTION = frozenset({"token", "findRoot", "onlyOpen"})
-"""The initialization options that are no settings."""
+"""Initialization options that are not settings."""
 _PREFIX = "SNAPD_"
 _OF_SNAP_PACKAGES = """
     SNAPD_APPARMOR_REEXEC SNAPD_ASSERTS_FORMATS SNAPD_AUTH_DATA_FILENAME SNAPD_BASES_CHANNEL SNAPD_CATALOG_REFRESH
@@ -31,11 +31,7 @@ _ANY_CASE = {name: row for row in SETTINGS.values() for name in (row.name, row.j
 
 
 def read_file(path: str) -> Layer:
-    """Reads the user's settings file; there need not be one.
-
-    Raises:
-        InvalidParams: the file is not TOML, or has an unknown key or a wrong value; names file and key.
-    """
+    """Reads the user's settings file, if any; raises `InvalidParams`, with file and key, for a mistake in it."""
     try:
         with open(path, "rb") as file:
             document = tomllib.load(file)
@@ -51,11 +47,7 @@ def read_file(path: str) -> Layer:
 
 
 def read_environment(environment: Mapping[str, str]) -> Layer:
-    """Reads the `SNAPD_*` variables.
-
-    Raises:
-        InvalidParams: an unknown variable or a wrong value; names the variable.
-    """
+    """Reads the `SNAPD_*` variables; raises `InvalidParams` for an unknown one or an invalid value."""
     layer: Layer = {}
     for name, text in environment.items():
         if not name.startswith(_PREFIX) or name in NO_SETTINGS or name in _OF_SNAP_PACKAGES.split():
@@ -68,19 +60,12 @@ def read_environment(environment: Mapping[str, str]) -> Layer:
 
 
 def read_options(options: Any, where: str) -> tuple[Layer, list[str]]:
-    """Reads the settings that a client sends, in `initializationOptions` or `workspace/didChangeConfiguration`.
+    """Reads a client's `initializationOptions` or `workspace/didChangeConfiguration`; `where` names it in errors.
 
-    Args:
-        options: as sent; keys in camelCase or snake_case, possibly below a key `snapd`.
-        where: what the errors call it.
-
-    Returns:
-        The settings, and the names of unknown keys: a newer client may know more.
-
-    Raises:
-        InvalidParams: a wrong value; names the key.
+    Keys are camelCase or snake_case, possibly below a key `snapd`. Returns the settings and the unknown keys, because a
+    newer client may have more. Raises `InvalidParams` for an invalid value.
     """
-    # some languages, such as Lua, cannot tell an empty object from an empty array
+    # some languages, such as Lua, cannot distinguish an empty object from an empty array
     if options is None or options == [] or options == {"snapd": []}:
         return {}, []
     if type(options) is not dict:
@@ -101,15 +86,7 @@ def read_options(options: Any, where: str) -> tuple[Layer, list[str]]:
 
 
 def split_environment(environment: Layer, file: str) -> tuple[Layer, str | None]:
-    """Splits a client's environment into what a daemon may be sent, and the rest, which would change it for others.
-
-    Args:
-        environment: of `read_environment`.
-        file: path of the user's settings, for the message.
-
-    Returns:
-        What to send, and a message about the rest; None where there is no rest.
-    """
+    """Splits a client's environment into what a daemon may get, and a message about the rest; None for empty parts."""
     own = {name: value for name, value in environment.items() if SETTINGS[name].per_client}
     rest = [SETTINGS[name].variable for name in environment if name not in own]
     if not rest:
@@ -119,7 +96,7 @@ def split_environment(environment: Layer, file: str) -> tuple[Layer, str | None]
 
 
 def as_options(layer: Layer) -> dict[str, Any]:
-    """The `initializationOptions` that say the same as a layer."""
+    """Returns a layer as `initializationOptions`."""
     return {name: list(value) if isinstance(value, tuple) else value for name, value in layer.items()}
 
 
@@ -131,7 +108,7 @@ def _known(name: str, file: str, shown: str, spelled: Callable[[str], str]) -> S
 
 
 def _check(row: Setting, value: Any, file: str, shown: str) -> Any:
-    """The value of a setting, as `Settings` holds it; the error calls the setting `shown`, and names the file."""
+    """Returns the value as `Settings` holds it; errors call the setting `shown`."""
     try:
         return row.kind.check(value)
     except ValueError as error:
@@ -139,8 +116,8 @@ def _check(row: Setting, value: Any, file: str, shown: str) -> Any:
 
 
 def _check_outside_file(row: Setting, value: Any, source: str, shown: str) -> Any:
-    """As `_check`, for a source that is not the user's file."""
+    """Like `_check`, for a source other than the user's file."""
     if row.source == "file":
         hint = "set it in config.toml"
-        raise InvalidParams(f"{shown}: only the settings file may say that", hint=hint, field=row.name, file=source)
+        raise InvalidParams(f"{shown}: only config.toml may set it", hint=hint, field=row.name, file=source)
     return _check(row, value, source, shown)

@@ -1,4 +1,4 @@
-"""The table of settings: name, type, bounds, default and meaning of each. Everything else about settings follows it."""
+"""The table of settings: name, type, bounds, default and meaning of each. All else about settings derives from it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Layer = dict[str, Any]
-"""The settings that one source gives, by name, checked."""
+"""The checked settings of one source, by name."""
 
 WatcherSetting = Literal["auto", "watchdog", "none"]
 _WATCHERS = ("auto", "watchdog", "none")
@@ -27,10 +27,10 @@ class Kind:
     """A type of settings, with its bounds.
 
     Attributes:
-        expected: what a value has to be, as errors and the documentation say it.
-        accepts: whether a JSON or TOML value is one.
-        convert: makes the value that `Settings` holds out of an accepted one.
-        parse: makes a JSON value out of the text of a variable; the text itself where it is none.
+        expected: what a value must be, for errors and the documentation.
+        accepts: whether a JSON or TOML value is valid.
+        convert: converts a valid value to that in `Settings`.
+        parse: converts a variable's text to a JSON value, or returns the text.
     """
 
     expected: str
@@ -39,7 +39,7 @@ class Kind:
     parse: Callable[[str], Any] = str
 
     def check(self, value: Any) -> Any:
-        """The value that `Settings` holds; raises `ValueError` for one that is not of this kind."""
+        """Returns the value as `Settings` holds it; raises `ValueError` for an invalid one."""
         if not self.accepts(value):
             raise ValueError(f"expected {self.expected}")
         return self.convert(value)
@@ -47,18 +47,11 @@ class Kind:
 
 @attrs.frozen
 class Setting:
-    """A row of the table.
+    """A row of the table; `name` is in snake_case, `doc` in Markdown.
 
-    Attributes:
-        name: the key in `config.toml`, in snake_case.
-        default: what holds where nobody says anything.
-        kind: its type and bounds.
-        doc: what it does, in Markdown.
-        shown_default: the default, as the documentation shows it.
-        source: who may give it: `anyone`; `not environment`, since its variable means something else; `file`, since
-            variables and clients' settings can come with a folder.
-        at_opening: whether it counts only when a workspace is opened.
-        per_client: whether each client has it for itself.
+    `source` is who may set it: `not environment` if its variable means something else; `file` if variables and clients'
+    settings must not, because they can come with a folder. `at_opening` is whether only the value at the opening of a
+    workspace counts, `per_client` whether each client has its own value.
     """
 
     name: str
@@ -124,7 +117,7 @@ def _setting(
 
 @attrs.frozen
 class Settings:
-    """What holds for a client: a value for each row of the table, whose documentation says what it does."""
+    """The settings of a client: a field for each row of the table."""
 
     snapshot: bool = _setting(
         _boolean(),
@@ -167,8 +160,8 @@ class Settings:
     tell_agents: bool = _setting(
         _boolean(),
         True,
-        "whether an agent's hooks tell it which of its steps were undone or redone, and which of its files others "
-        "changed, since they last spoke to it",
+        "whether an agent's hooks report to it which of its steps were undone or redone, and which of its files "
+        "others changed, since the last report",
         shown="`true`",
     )
     data_dir: str | None = _setting(
@@ -219,7 +212,7 @@ class Settings:
 
     @classmethod
     def of(cls, *layers: Layer) -> Settings:
-        """The settings that layers give together; a later layer wins."""
+        """Combines layers; a later layer wins."""
         merged: Layer = {}
         for layer in layers:
             merged |= layer
@@ -232,7 +225,7 @@ class Settings:
 
     @property
     def kept(self) -> Retention:
-        """What is kept for how long."""
+        """What is kept, and for how long."""
         return Retention(self.retention, self.max_snapshots, self.max_store_size)
 
 

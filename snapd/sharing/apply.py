@@ -32,8 +32,7 @@ from .sessions import FetchedReader, FetchedSessions
 class Applied:
     """The result of applying steps.
 
-    `step_id` is the step of this folder that made the changes; None if nothing was done. `signature` is None if the
-    session is unsigned, or of another folder.
+    `step_id` is the step of this folder that made the changes; None if nothing was done.
     """
 
     outcome: Outcome
@@ -67,11 +66,9 @@ class Apply:
         is another folder of this machine to take them from; None for fetched sessions. The request may be cancelled
         until the first file is moved.
 
-        Raises `InvalidParams` unless exactly one of `session_id` and `step_ids` is given, if a step has not ended, or
-        if the folder cannot be used; `UnknownSession`; `UnknownStep`, also if the steps are of several sessions;
-        `NothingToRedo` if they changed nothing; `Untrusted` if the signature of the session is bad; `StoreLocked` if
-        another process has the other folder open; and `StoreCorrupt`, `StorageFull`, `WorkspaceGone`, `IoError` or
-        `Cancelled`. After any of them nothing was changed.
+        Raises `InvalidParams` unless exactly one of `session_id` and `step_ids` is given, and if a step has not ended;
+        `UnknownStep` also if the steps are of several sessions; `NothingToRedo` if they changed nothing; `Untrusted` if
+        the signature of the session is bad. After any error nothing was changed.
         """
         if (session_id is None) == (not step_ids):
             raise InvalidParams(
@@ -170,7 +167,7 @@ def refuse_bad(signature: SignatureStatus | None, what: str) -> None:
     if signature is not None and signature.state == "bad":
         raise Untrusted(
             f"the signature of {what} is bad: {signature.reason}",
-            hint="ask whoever signed it to push it again, then fetch it",
+            hint="ask the person who signed it to push it again, then fetch it",
         )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from snapd.model.errors import InvalidParams, RemoteFailed, os_errors
 from snapd.model.paths import shown
 from snapd.remotes.bundles import Header, read_header, unpack
-from snapd.remotes.size_estimate import SizeEstimate
+from snapd.remotes.exchange import SizeEstimate
 from snapd.store.files.durable import PRIVATE_FILE, write_all
 from snapd.store.refs.database import PACKED, encode_packed
 from snapd.store.timeline.chain import SESSIONS, chain_of_session
@@ -61,10 +61,7 @@ class BundledCopies(Copies):
         return len(header) + os.path.getsize(pack)
 
     def push(self, call: Call) -> None:
-        """Makes the file.
-
-        Raises `InvalidParams` if it exists, and `StorageFull`, `IoError` or `Cancelled`; then it was not made.
-        """
+        """Makes the file; raises `InvalidParams` if it exists. After any error it was not made."""
         header, pack = self._written(call)
         make_file(self._path, _chunks(header, pack), call)
 
@@ -112,7 +109,7 @@ class Bundle:
             yield BundledCopies(repository, self._here.git, self._here.project, self.address)
 
     def fetch(self, session_ids: Collection[SessionId] | None, call: Call) -> Sequence[ListedSession]:
-        """Like `Remote.fetch`; also raises `InvalidParams` if there is no such file, and `StorageFull`, `IoError`.
+        """Like `Remote.fetch`; raises `InvalidParams` if there is no such file.
 
         Raises `RemoteFailed` if the file requires a commit of the project that this machine does not have.
         """
@@ -125,7 +122,7 @@ class Bundle:
         return [ListedSession.of(self._shown, indexed) for indexed in mirror.listed(fresh)]
 
     def fetch_handover(self, name: str | None, call: Call) -> FetchedHandover:
-        """Like `Remote.fetch_handover`; also raises the errors of `fetch`."""
+        """Like `Remote.fetch_handover`; raises the errors of `fetch`, too."""
         mirror, _ = self._take(lambda reference: reference.startswith(HANDOVERS), call)
         with os_errors(self.address), self._opened() as file:
             there = read_header(file, self._shown).heads
@@ -194,9 +191,9 @@ def _name(quarantine: str, heads: dict[str, ObjectId]) -> None:
 
 
 def check_new(path: str, stores: str) -> None:
-    """Checks that a file can be made, as far as that can be known before; `stores` is the directory of all stores.
+    """Checks, as far as possible, that a file can be made; `stores` is the directory of all stores.
 
-    Raises `InvalidParams` if it exists, if its folder does not, or if only git or snapd may write there, and `IoError`.
+    Raises `InvalidParams` if it exists, if its folder does not, or if only git or snapd may write there.
     """
     folder = os.path.dirname(path)
     if not os.path.basename(path):
@@ -212,10 +209,7 @@ def check_new(path: str, stores: str) -> None:
 
 
 def make_file(path: str, chunks: Iterable[bytes], call: Call) -> None:
-    """Makes a file durably; only the user can read it.
-
-    Raises `InvalidParams` if it exists, and `StorageFull`, `IoError` or `Cancelled`; then nothing is left of it.
-    """
+    """Makes a file durably, readable by the user only: all or nothing; raises `InvalidParams` if it exists."""
     above, name = os.path.split(os.fsencode(path))
     temporary = f".snapd-{secrets.token_hex(8)}.tmp".encode()
     with os_errors(path):

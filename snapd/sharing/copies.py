@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from snapd.model.errors import RemoteChanged, SigningFailed, StoreCorrupt
 from snapd.model.snapshot import EMPTY_TREE, TREE
 from snapd.remotes.address import without_secret
-from snapd.remotes.size_estimate import SizeEstimate
+from snapd.remotes.exchange import SizeEstimate
 
 from .formats import HANDOVERS, SIGNATURES, signature_of
 from .outgoing import identities, look_at_trees
@@ -43,18 +43,12 @@ class Copies(ABC):
         self.add_session, self.finish = repository.add_session, repository.finish
 
     def add_handover(self, handover: Handover, events: Iterable[Event], replaced: Collection[str]) -> None:
-        """Adds a handover with the events of its sessions, oldest first.
-
-        It may replace the handovers of the same name with the ids `replaced`.
-        """
+        """Adds a handover with its events, oldest first; it may replace those of its name with ids in `replaced`."""
         del replaced
         self._repository.add_handover(handover, events)
 
     def sign(self, signer: Signer, call: Call) -> None:
-        """Signs each session and handover; call it after all of them were added.
-
-        Raises `SigningFailed`, `RemoteFailed`, `StorageFull`, `IoError` or `Cancelled`.
-        """
+        """Signs each session and handover; call it after all of them were added."""
         for name in tuple(self._repository.heads):
             call.check()
             payload = self._repository.payload(name, time.time_ns() // 1_000_000_000)
@@ -65,7 +59,7 @@ class Copies(ABC):
             return self._repository.add_signature(name, payload, signer.sign(payload, call))
         except StoreCorrupt as error:
             raise SigningFailed(
-                "the program that signs made something else than an ssh signature",
+                "the signing program did not make an ssh signature",
                 hint="check gpg.ssh.program of your git configuration",
                 reason="noProgram",
             ) from error
@@ -74,9 +68,8 @@ class Copies(ABC):
         """Returns the path, blob and size of each file that no commit known to the recipient has, by path.
 
         A remote knows the commits of its branches and tags and their ancestors. The recipient of a file is assumed to
-        know those of the branches of the project's remotes, as last seen, and the commits that the file requires.
-        `read_tree` reads the trees that were not added. Call it before `weigh`, after which git no longer sees older
-        commits.
+        know those of the branches of the project's remotes, as last seen, and the commits that the file requires. Call
+        it before `weigh`, after which git no longer sees older commits.
         """
         public, weighing = self._public(call), self._weighing()
         blobs, trees = weighing.new_objects(public, call)
@@ -102,11 +95,10 @@ class Copies(ABC):
 
     @abstractmethod
     def push(self, call: Call) -> None:
-        """Pushes the copies: all or none.
+        """Pushes the copies: all or none. After any error the remote is unchanged.
 
         Raises `RemoteChanged` if the remote has events of a session that the copy lacks, or another machine's handover
-        of the same name; `Untrusted` if the sessions there are malformed; and `RemoteFailed`. After any of them the
-        remote is unchanged.
+        of the same name, and `Untrusted` if the sessions there are malformed.
         """
 
     @abstractmethod

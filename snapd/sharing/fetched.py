@@ -37,11 +37,8 @@ _KEPT = 32
 class LocalSide:
     """What this machine has for an exchange with one remote or file.
 
-    Attributes:
-        mirror: opens what was fetched from there.
-        borrowed: returns the `objects` directories of everything else that this machine has of the project.
-        host: the name of this machine.
-        checks: returns what checks signatures.
+    `mirror` opens what was fetched from there; `borrowed` returns the `objects` directories of everything else that
+    this machine has of the project.
     """
 
     git: GitProgram
@@ -70,8 +67,8 @@ def chosen(
 ) -> FetchedHandover:
     """Returns the handover `name`, or for None the only one that nobody took over yet, with its checked signature.
 
-    `where` is the remote or the file as it is shown; `there` has the references that are there now. Raises
-    `InvalidParams` if there is none, or there are several, and `IoError`, `StorageFull`, `Cancelled`.
+    `where` is the displayed remote or file; `there` has its references. Raises `InvalidParams` unless exactly one
+    matches.
     """
     names = sorted(each.removeprefix(HANDOVERS) for each in there if each.startswith(HANDOVERS))
     found = [mirror.handover(each) for each in names if name in (None, each)]

@@ -134,10 +134,9 @@ def _text(value: object) -> str:
 
 @attrs.frozen
 class SignatureTag:
-    """A signature.
+    """A signature of the commit `signed` at `reference`.
 
-    `reference` is that of the session or handover, `signed` its commit, `seconds` the signer's time since 1970, and
-    `payload` the signed bytes.
+    `seconds` is the signer's time since 1970, and `payload` the signed bytes.
     """
 
     reference: str

@@ -83,10 +83,8 @@ class HandOver:
     def hand_over(self, there: Carrier, options: HandoverOptions, call: Call) -> MadeHandover:
         """Hands over: all or nothing. The folder and its sessions stay here as they are.
 
-        Raises `InvalidParams` if the name or the key cannot be used; `RemoteChanged` if the remote has another
-        machine's handover of this name, or steps that this machine lacks; and `RemoteFailed`, `SigningFailed`,
-        `StoreCorrupt`, `StorageFull`, `WorkspaceGone`, `IoError` or `Cancelled`. After any of them nothing was handed
-        over.
+        Raises `InvalidParams` if the name or the key cannot be used, and `RemoteChanged` if the remote has another
+        machine's handover of this name, or steps that this machine lacks.
         """
         name = self._name(options.name)
         signer = None if options.signing is None else self._elsewhere.signer(options.signing.key)
@@ -129,7 +127,7 @@ class HandOver:
         if not _NAME.fullmatch(wanted):
             raise InvalidParams(
                 f"name: {wanted!r} cannot be the name of a handover",
-                hint="take up to 64 letters, digits, dashes and underscores, the first no dash",
+                hint="use up to 64 letters, digits, dashes and underscores, and no dash at the beginning",
                 field="name",
             )
         return wanted
@@ -213,10 +211,7 @@ def _since(lineage: Sequence[HandoverRecord]) -> tuple[str, ...]:
 
 
 def take_directories(store: Store, sources: Sequence[bytes], tree: ObjectId, call: Call) -> bool:
-    """Copies a tree of the project's git with all directories, but no files, into a store.
-
-    Returns False if some directories are missing.
-    """
+    """Copies a tree of the project's git, without its files, into a store; returns False if directories are missing."""
     level: set[ObjectId] = {tree} - {EMPTY_TREE}
     done: set[ObjectId] = set()
     while level:

@@ -83,10 +83,7 @@ _MOST_NAMES = 500
 
 @attrs.frozen
 class IndexedStep:
-    """A step in the index.
-
-    `begun_on` is the hash of the snapshot with which the step began, `ended_on` the hash of the last one, or None.
-    """
+    """A step in the index, with the hashes of the snapshots at its begin and end; `ended_on` is None if it is open."""
 
     step_id: StepId
     message_id: str | None
@@ -97,10 +94,9 @@ class IndexedStep:
 
 @attrs.frozen
 class Entry:
-    """A session to put into the index.
+    """A session to put into the index, at the reference `chain`.
 
-    `chain` is the name of its reference, `head` its newest commit, made by the machine `host` at the time `newest`
-    (milliseconds since 1970).
+    Its newest commit is `head`, made by the machine `host` at the time `newest` (milliseconds since 1970).
     """
 
     chain: str
@@ -115,8 +111,7 @@ class Entry:
 class IndexedSession:
     """A session in the index: an `Entry` with its mirror.
 
-    `place` orders the list of all sessions and is never reused. `taken` is when this machine fetched `head`,
-    milliseconds since 1970.
+    `place` orders all sessions and is never reused. `taken` is when `head` was fetched, milliseconds since 1970.
     """
 
     place: int
@@ -132,8 +127,7 @@ class IndexedSession:
 class IndexFile:
     """The SQLite file of an index. Safe to use from several threads.
 
-    The first query opens it; a damaged file is rebuilt. `opened` counts how often it was opened. Every method raises
-    `StorageFull` or `IoError` if the file cannot be read or written.
+    The first query opens it; a damaged file is rebuilt. Every method raises `StorageFull` or `IoError`.
     """
 
     def __init__(self, path: str) -> None:
@@ -186,7 +180,7 @@ class IndexFile:
                 logger.warning("%s is damaged, and is made anew: %s", self._path, error)
                 self._remove()
                 raise IoError(
-                    f"{self._path} was damaged, and is made anew", hint="try again", errno="EIO", path=self._path
+                    f"{self._path} was damaged and is being rebuilt", hint="try again", errno="EIO", path=self._path
                 ) from error
 
     def _opened(self) -> sqlite3.Connection:
@@ -232,7 +226,7 @@ class IndexFile:
             return error_from_os_error(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), self._path)
         return IoError(
             f"{self._path} could not be used: {error}",
-            hint="see that its disk is not read-only, then try again",
+            hint="check that its disk is not read-only, then try again",
             errno="EIO",
             path=self._path,
         )

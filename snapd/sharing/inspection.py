@@ -72,10 +72,7 @@ class Limits:
 
 @attrs.define(eq=False)
 class Inspection:
-    """Inspects the sessions of one fetch.
-
-    `complete` copies missing objects from elsewhere on this machine, and returns those that are present then.
-    """
+    """Inspects the sessions of one fetch; `complete` copies missing objects from elsewhere, and returns those ids."""
 
     _repository: ShadowRepository
     _complete: Callable[[Iterable[ObjectId]], frozenset[ObjectId]]
@@ -88,10 +85,7 @@ class Inspection:
     _bytes: int = attrs.field(default=0, init=False)
 
     def session(self, chain: str, head: ObjectId) -> None:
-        """Inspects the session at a reference with this newest commit.
-
-        Raises `Untrusted` if it is malformed or over a limit, and `IoError`, `Cancelled`.
-        """
+        """Inspects the session at a reference; raises `Untrusted` if it is malformed or over a limit."""
         with _refusing(chain):
             events = self._events(chain, head)
             if not all(_begins(chain, event) for event in events[:1]):
@@ -154,12 +148,12 @@ class Inspection:
         self._present(kept.trees)
         self._check_paths(_paths(link.event), link.chain)
         if any(number > _LARGEST for number in _numbers(link.event)):
-            raise Untrusted(f"commit {link.commit.hex()} has a number that nothing can have", reference=link.chain)
+            raise Untrusted(f"commit {link.commit.hex()} has an impossible number", reference=link.chain)
         self._coverages_are_safe({snapshot.coverage for snapshot in snapshots(link.event).values()})
 
     def _check_paths(self, paths: Iterable[RelPath], chain: str) -> None:
         if not all(map(self._is_path, paths)):
-            raise Untrusted(f"{chain} names a path that no folder can have", reference=chain)
+            raise Untrusted(f"{chain} names an impossible path", reference=chain)
 
     def _coverages_are_safe(self, named: set[ObjectId]) -> None:
         fresh = named - self._coverages
@@ -185,7 +179,7 @@ class Inspection:
         if data != encode(Coverage(empty_dirs=found.empty_dirs, forced=found.forced)):
             raise Untrusted(f"blob {oid.hex()} has more than a list of directories and ignored files")
         if not all(map(self._is_path, (*found.empty_dirs, *found.forced))):
-            raise Untrusted(f"blob {oid.hex()} names a path that no folder can have")
+            raise Untrusted(f"blob {oid.hex()} names an impossible path")
 
     def _small(self, oid: ObjectId) -> None:
         """Checks the size of an object that is read as a whole."""
@@ -222,7 +216,7 @@ class Inspection:
         if len(names) < len(entries) or not all(
             entry.mode in _MODES and is_restorable_name(entry.name) for entry in entries
         ):
-            raise Untrusted(f"tree {tree.hex()} has an entry that no folder can have")
+            raise Untrusted(f"tree {tree.hex()} has an impossible entry")
 
     def _measure(self, root: ObjectId) -> None:
         """Limits the files of a tree and its longest path: few directories can stand for any number of files."""
@@ -253,7 +247,7 @@ class Inspection:
                 raise Untrusted(f"blob {oid.hex()} has {size} bytes, which is over the limit")
         for oid in links:
             if self._repository.blob_size(oid) > _LONGEST_LINK:
-                raise Untrusted(f"the symlink {oid.hex()} is longer than any can be")
+                raise Untrusted(f"the symlink {oid.hex()} is too long")
         self._blobs |= fresh
         if len(self._trees) + len(self._blobs) > self._limits.objects:
             raise Untrusted(f"it has more than {self._limits.objects} files and directories")

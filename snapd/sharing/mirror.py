@@ -50,10 +50,7 @@ _ENDINGS = ("pack", "rev", "idx")
 """The files of a pack, the index last: git ignores a pack without an index."""
 
 _SHARE = 10
-"""A mirror is swept in the background once this fraction (1 in 10) of its sessions was dropped.
-
-A sweep reads the directories of all sessions that stay.
-"""
+"""A mirror is swept in the background once one in this many sessions was dropped: a sweep reads all that stay."""
 
 
 @attrs.frozen
@@ -100,10 +97,7 @@ class Mirror:
             logger.warning("%s was closed with its journal: %s", self.repository.path, error.message)
 
     def refresh(self) -> None:
-        """Makes the index agree with the references, as after a crash; costs two `stat` calls if it does.
-
-        Raises `StoreCorrupt`, `StorageFull`, `IoError`.
-        """
+        """Makes the index agree with the references, as after a crash; costs two `stat` calls if it does."""
         with self._moving:
             stamp = self._stamp()
             if stamp == self._index.stamp(self._name):
@@ -137,7 +131,7 @@ class Mirror:
     def drop(self, names: Collection[str]) -> int:
         """Drops sessions and handovers; returns how many existed. `Upkeep` removes their objects.
 
-        After `StorageFull` or `IoError`, some may be dropped.
+        After an error some may be dropped.
         """
         with self._moving:
             handovers = self.handover_heads().keys() & set(names)
@@ -215,9 +209,8 @@ class Mirror:
     ) -> dict[str, ObjectId]:
         """Inspects what was fetched into a quarantine, and moves it into the mirror: all or nothing.
 
-        Returns the newest commit of each session or handover that is new, changed or newly signed, by the name of its
-        reference. `is_asked` accepts the references that were requested; `borrowed` is as for `quarantine`. Raises
-        `Untrusted` if it is malformed or over a limit, and `StorageFull`, `IoError`, `Cancelled`.
+        Returns the newest commit of each session or handover that is new, changed or newly signed, by reference.
+        `is_asked` accepts the requested references. Raises `Untrusted` if anything is malformed or over a limit.
         """
         targets = read_references(quarantine).whole()
         fetched = {name: head for name, head in targets.items() if name.startswith(_SIGNED) and is_asked(name)}
@@ -377,7 +370,7 @@ class Upkeep:
     def purge(self, names: Collection[str], call: Call) -> None:
         """Drops sessions and handovers by their references, with all objects that only they need.
 
-        After `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled` some may be left; the same call removes them.
+        After an error some may be left; the same call removes them.
         """
         with self.mirror.changing:
             self.scheduler.stop()

@@ -140,8 +140,7 @@ class OutgoingRepository:
     """A temporary repository with copies of sessions that leave this machine; a context manager, which removes it.
 
     The same events make the same commits, so a longer session is a continuation of what was pushed before. `borrowed`
-    are the `objects` directories with everything else: those of the store and of the project's git. Every method raises
-    `StorageFull` or `IoError`.
+    are the `objects` directories with everything else: those of the store and of the project's git.
 
     Attributes:
         heads: the newest commit of each session and handover, and the tag of each signature, by reference.

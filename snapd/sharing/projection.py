@@ -55,10 +55,8 @@ from .outgoing import events_of
 class Exclusions:
     """What must not leave this machine.
 
-    Attributes:
-        patterns: files, in `.gitignore` syntax, rooted at the workspace.
-        contents: blobs, wherever they are.
-        texts: whether prompts are excluded, and with them titles and descriptions, which are often made of prompts.
+    `patterns` are files, in `.gitignore` syntax, rooted at the workspace; `contents` are blobs, wherever they are.
+    `texts` excludes prompts, and with them titles and descriptions, which are often made of prompts.
     """
 
     patterns: Sequence[str] = ()
@@ -136,8 +134,7 @@ class ExcludeOptions:
     def found(self, events: Iterable[Event], also: Iterable[ObjectId], objects: ObjectStore, call: Call) -> Exclusions:
         """Resolves the options for these events, and for the trees `also`.
 
-        Raises `FileNotInSnapshot` if a file to redact is in no snapshot that would leave, and `StoreCorrupt`,
-        `Cancelled`.
+        Raises `FileNotInSnapshot` if a file to redact is in no snapshot that would leave.
         """
         contents = _contents(self.redact, events, also, objects, call) if self.redact else frozenset()
         return Exclusions(self.exclude, contents, self.without_prompts)
@@ -178,11 +175,7 @@ def _trees(event: Event) -> Iterator[ObjectId]:
 
 
 class Projection:
-    """Makes the events that travel.
-
-    `authors` returns how the changes of steps are told apart; `outgoing` gets the objects that the workspace's store
-    does not have.
-    """
+    """Makes the events that travel; `outgoing` gets the objects that the workspace's store does not have."""
 
     def __init__(
         self,

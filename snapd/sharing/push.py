@@ -37,8 +37,7 @@ TextKind = Literal["prompt", "title", "description", "command"]
 class SecretText:
     """A text that leaves the machine and may contain a secret.
 
-    `message_id` is the message that it is, or that its step belongs to. `step_id` is set for a description or a
-    command.
+    `message_id` is the message, also that of a step; `step_id` is set for a description or command.
     """
 
     kind: TextKind
@@ -51,8 +50,7 @@ class SecretText:
 class NewFile:
     """A file that leaves the machine, and that no commit known to the recipient has.
 
-    `path` is its place in the sessions, `size` its bytes, `oid` its blob. `reason` says why a person should review it
-    first, if so.
+    `oid` is its blob. `reason` says why a person should review it first, if so.
     """
 
     path: RelPath
@@ -63,10 +61,7 @@ class NewFile:
 
 @attrs.frozen
 class Signing:
-    """How a client wants sessions signed.
-
-    `key` is a public ssh key or the absolute path of a file; None for the key that the user's git names.
-    """
+    """Signs with a public ssh key or the absolute path of a key file; None for the key that the user's git names."""
 
     key: str | None = None
 
@@ -101,10 +96,7 @@ class PushOutcome:
 
 @attrs.define(eq=False)
 class Push:
-    """Pushes the sessions of one workspace, or writes them to a file.
-
-    `_rules` returns the rules that detect secrets.
-    """
+    """Pushes the sessions of one workspace, or writes them to a file."""
 
     _store: Store
     _sessions: SessionViews
@@ -118,22 +110,20 @@ class Push:
     def push(
         self, remote: str, session_ids: Sequence[SessionId] | None, options: PushOptions, call: Call
     ) -> PushOutcome:
-        """Pushes sessions (None for all): all or none.
+        """Pushes sessions (None for all) to a URL, a path, or a remote of the project's git: all or none.
 
-        `remote` is a URL, a path, or the name of a remote of the project's git. Raises `InvalidParams` if the remote or
-        the key cannot be used; `UnknownSession`; `RemoteChanged` if the remote has steps that this machine lacks;
-        `Untrusted` if the sessions there are malformed; and `RemoteFailed`, `SigningFailed`, `StoreCorrupt`,
-        `StorageFull`, `IoError` or `Cancelled`. After any of them the remote is unchanged.
+        Raises `InvalidParams` if the remote or the key cannot be used, `RemoteChanged` if the remote has steps that
+        this machine lacks, and `Untrusted` if the sessions there are malformed. After any error the remote is
+        unchanged.
         """
         return self._send(self._elsewhere.remote(remote), session_ids, options, call)
 
     def export(
         self, file: str, session_ids: Sequence[SessionId] | None, options: PushOptions, call: Call
     ) -> PushOutcome:
-        """Writes sessions (None for all) to a new file at an absolute path.
+        """Writes sessions (None for all) to a new file at an absolute path: all or nothing.
 
-        Raises `InvalidParams` if no new file can be made there, or there is no such key; `UnknownSession`; and
-        `SigningFailed`, `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled`. After any of them there is no file.
+        Raises `InvalidParams` if no new file can be made there, or there is no such key.
         """
         return self._send(self._elsewhere.bundle(file), session_ids, options, call)
 
@@ -192,8 +182,7 @@ class Push:
         """Deletes sessions from a remote, all or none; returns its address and the sessions that it had.
 
         This machine keeps its own sessions, and anyone who fetched them a copy; a host may keep the objects for a
-        while. Raises `InvalidParams`, `RemoteFailed`, `RemoteChanged`, `Untrusted` or `Cancelled`; then nothing was
-        deleted.
+        while.
         """
         there = self._elsewhere.remote(remote)
         return there.address, there.delete(session_ids, call)
@@ -262,9 +251,7 @@ class Prune:
     def prune(self, remote: str, options: PruneOptions, call: Call) -> tuple[str, Sequence[PrunedSession]]:
         """Deletes old sessions from a remote; returns its address and the sessions that are deleted, or would be.
 
-        This machine and all others keep their own and fetched sessions, and can push them again. Raises `InvalidParams`
-        if the remote cannot be one, and `RemoteFailed`, `RemoteChanged` or `Cancelled`: some may be deleted then, and
-        the next call continues.
+        All machines keep their own and fetched sessions. After an error some may be deleted; the next call continues.
         """
         there = self._elsewhere.remote(remote)
         before = int((time.time() - options.older_than_days * DAY_SECONDS) * 1000)

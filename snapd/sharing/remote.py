@@ -45,10 +45,9 @@ _BESIDE = 1 << 20
 
 @attrs.frozen
 class Tip:
-    """The newest event of a session at a remote.
+    """The newest event of a session at a remote: its commit, the machine that made it, and the signature, if any.
 
-    `head` is its commit, made by the machine `host` at the time `newest` (milliseconds since 1970). `signature` is the
-    tag that signs the session; None if there is none.
+    `newest` is its time in milliseconds since 1970.
     """
 
     reference: str
@@ -83,8 +82,7 @@ class Pruning:
     def delete(self, tips: Collection[Tip], call: Call) -> Iterator[list[Tip]]:
         """Deletes sessions in batches, each all or none; yields each batch once it is deleted.
 
-        A session that got an event since `old` stays. After an error, the batches that were yielded are deleted and no
-        others.
+        A session that got an event since `old` stays. An error ends it after the batches that were yielded.
         """
         waiting = iter(tips)
         while lot := list(islice(waiting, TOGETHER)):
@@ -133,8 +131,7 @@ def _seen(lot: Iterable[Tip]) -> dict[str, ObjectId]:
 class PrunedSession:
     """A session that was, or would be, deleted from a remote because it is old.
 
-    `session_id` is None if this machine does not know it. `host` added to it last, at `newest` (milliseconds since
-    1970).
+    `session_id` is None if unknown here. `newest` is the time of the newest event, milliseconds since 1970.
     """
 
     reference: str
@@ -147,7 +144,7 @@ class Remote:
     """A git repository that sessions are pushed to and fetched from.
 
     `handed_over` returns the names of handovers that the folder made. Every method that contacts the remote raises
-    `RemoteFailed` or `Cancelled`; except for `prune`, nothing is half done then.
+    `RemoteFailed` or `Cancelled`; except for `prune`, nothing is half done after an error.
     """
 
     def __init__(self, address: str, here: LocalSide, handed_over: Callable[[], Sequence[str]]) -> None:
@@ -190,8 +187,7 @@ class Remote:
         """Deletes sessions that got no event since a time, unless they get one meanwhile; returns them, oldest first.
 
         Deletes the sessions `ours` and those that this machine added to last, or with `everybody` all. `before` is in
-        milliseconds since 1970; `dry_run` only finds them. After `RemoteFailed`, `RemoteChanged` or `Cancelled` some
-        may be deleted, and the next call continues.
+        milliseconds since 1970; `dry_run` only finds them. After an error some may be deleted; the next call continues.
         """
         mirror = self._here.mirror()
         pruning = Pruning(self._here.git, self._exchange)
@@ -213,8 +209,7 @@ class Remote:
     def fetch(self, session_ids: Collection[SessionId] | None, call: Call) -> Sequence[ListedSession]:
         """Fetches sessions (None for all); returns those that are new or changed.
 
-        Raises `UnknownSession` if the remote lacks one of them, and `Untrusted` if they are malformed or over a limit;
-        then nothing was fetched.
+        Raises `UnknownSession` if the remote lacks one, and `Untrusted` if they are malformed or over a limit.
         """
         mirror = self._here.mirror()
         handovers = [HANDOVERS + name for name in self._handed_over()]
@@ -228,8 +223,7 @@ class Remote:
     def fetch_handover(self, name: str | None, call: Call) -> FetchedHandover:
         """Fetches a handover; for None the only one that nobody took over yet.
 
-        Raises `InvalidParams` if there is none, or there are several, and `Untrusted` if it is malformed or over a
-        limit.
+        Raises `InvalidParams` unless exactly one matches, and `Untrusted` if it is malformed or over a limit.
         """
         mirror = self._here.mirror()
         self._fetch(mirror, (), call, [HANDOVERS if name is None else HANDOVERS + name])
@@ -262,7 +256,7 @@ class Remote:
     ) -> dict[str, ObjectId]:
         """Fetches sessions by their references (None for all), and handovers by prefixes of theirs.
 
-        Raises `UnknownSession` if the remote lacks one of `needed`; then nothing was fetched.
+        Raises `UnknownSession` if the remote lacks one of `needed`.
         """
         borrowed = self._here.borrowed()
         asked = (*((SESSIONS,) if names is None else names), *handovers)

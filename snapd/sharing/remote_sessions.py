@@ -69,12 +69,9 @@ class Machine:
 class RemoteSessions:
     """The sessions of other machines. Safe to use from several threads.
 
-    What was fetched from a remote is in a mirror below the store, never among the snapshots of the folder.
-
-    `beside` opens the sessions of another folder of this machine, read-only, for a block. It raises `InvalidParams` if
-    that is this folder or has no snapshots, `StoreLocked` if another process has it open, and `WorkspaceRefused`,
-    `StoreCorrupt`, `StorageFull` or `IoError` if it cannot be opened. `note_sent` and `sent` are those of
-    `SessionIndex`.
+    What was fetched from a remote is in a mirror below the store, never among the snapshots of the folder. `beside`
+    opens the sessions of another folder of this machine, read-only, for a block; it raises `InvalidParams` if that is
+    this folder or has no snapshots, and `StoreLocked` if another process has it open.
     """
 
     def __init__(
@@ -100,10 +97,7 @@ class RemoteSessions:
         self._sessions: OrderedDict[tuple[str, str, ObjectId], tuple[OtherSessions, FetchedTimeline]] = OrderedDict()
 
     def remote(self, named: str, mirror: Callable[[], Mirror] | None = None) -> Remote:
-        """Returns the remote with this address, or with this name in the project's git; raises `InvalidParams`.
-
-        `mirror` makes the mirror that it fetches into; None for that of the workspace.
-        """
+        """Returns the remote with this address or name; it fetches into `mirror`. Raises `InvalidParams`."""
         repository = self._repository()
         user = self._machine.user
         address = resolve(named, {} if repository is None else _addresses(repository, user))
@@ -131,7 +125,7 @@ class RemoteSessions:
         """Returns a file that sessions are written to, or read from; raises `InvalidParams` for a relative path."""
         if not os.path.isabs(path) or "\0" in path:
             raise InvalidParams(
-                f"file: {path!r} is no absolute path", hint="give the whole path, from the root on", field="file"
+                f"file: {path!r} is not an absolute path", hint="give the path from the root", field="file"
             )
         address = os.path.normpath(path)
         return Bundle(address, self._here(address, GitProgram(self._machine.environment)), self._store.path)
@@ -148,7 +142,7 @@ class RemoteSessions:
         )
 
     def signer(self, key: str | None) -> Signer:
-        """Returns what signs with an ssh key: a public key, or the absolute path of a file.
+        """Returns what signs with an ssh key: a public key, or the absolute path of a key file.
 
         None is the key that the user's git names. Raises `InvalidParams` if there is no such key.
         """
@@ -234,10 +228,9 @@ class RemoteSessions:
         ]
 
     def clean(self, before: int, call: Call) -> int:
-        """Drops old fetched sessions and frees their space; returns how many were dropped.
+        """Drops sessions fetched and last added to before `before` (milliseconds since 1970); returns how many.
 
-        Drops those that were fetched, and last added to, before `before` (milliseconds since 1970). After an error, the
-        next call continues.
+        Frees their space. After an error, the next call continues.
         """
         return sum(upkeep.keep(before, call) for upkeep in self._upkeeps().values())
 
@@ -258,7 +251,6 @@ class RemoteSessions:
 
         Returns the number of sessions and handovers dropped, and the addresses of the remotes that have any of it,
         because it was fetched from or sent there. After an error some may be left; the same call removes them.
-        `dry_run` only looks.
         """
         dropped, remotes = 0, self.sent([*contents, *(message.encode() for message in messages)])
         for name, upkeep in self._upkeeps().items():

@@ -27,10 +27,7 @@ _AT_ONCE = 100
 
 
 class FetchedReader:
-    """Reads one fetched session, or the sessions of another folder of this machine.
-
-    `signature` checks the signature of the session; None if it cannot have one.
-    """
+    """Reads one fetched session, whose signature `signature` checks, or the sessions of another local folder."""
 
     def __init__(
         self,
@@ -65,7 +62,7 @@ class FetchedReader:
 class SessionsElsewhere:
     """Finds the reader of a session or step that is not in this folder.
 
-    `readers` returns all candidates. `place`, such as "was fetched", and `hint` are for the error if nothing matches.
+    `place`, such as "was fetched", and `hint` are for the error if none of the `readers` has it.
     """
 
     def __init__(self, readers: Callable[[], Iterable[FetchedReader]], place: str, hint: str) -> None:
@@ -113,11 +110,11 @@ class FetchedSessions(SessionsElsewhere):
     def fetch(
         self, remote: str, session_ids: Sequence[SessionId] | None, call: Call, *, dry_run: bool = False
     ) -> tuple[SessionView, ...]:
-        """Fetches sessions (None for all); returns those that are new or changed.
+        """Fetches sessions (None for all); returns those that are new or changed. After any error nothing was fetched.
 
         `remote` is a URL, a path, or the name of a remote of the project's git; `dry_run` keeps nothing. Raises
         `InvalidParams` if the remote cannot be one, `UnknownSession` if it lacks a session, and `RemoteFailed`,
-        `Untrusted`, `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled`; after any of them nothing was fetched.
+        `Untrusted`.
         """
         if dry_run:
             return self._views(self._elsewhere.preview_fetch(remote, session_ids, call), call)
@@ -126,8 +123,7 @@ class FetchedSessions(SessionsElsewhere):
     def import_(self, file: str, call: Call) -> tuple[SessionView, ...]:
         """Imports the sessions of a file as if they had been fetched; returns those that are new or changed.
 
-        Raises `InvalidParams` if the path is not absolute or there is no such file, and `RemoteFailed`, `Untrusted`,
-        `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled`; after any of them nothing was imported.
+        Raises `InvalidParams` if the path is not absolute or there is no such file, and `RemoteFailed`, `Untrusted`.
         """
         return self._views(self._elsewhere.bundle(file).fetch(None, call), call)
 
@@ -220,7 +216,7 @@ class Readers:
     def shortest(self, name: str) -> str:
         """Returns the shortest unique prefix of an id or hash, at least `SHORTEST` characters.
 
-        It is unique among ids of all kinds, because a word of the command line can be a session or step, or a step or
+        It is unique among all kinds, because a word of the command line can be a session or step, or a step or
         snapshot.
         """
         length = SHORTEST

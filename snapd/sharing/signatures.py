@@ -1,7 +1,4 @@
-"""The signatures of the sessions and handovers of one mirror, and how much each one covers.
-
-`signing` decides whose keys count.
-"""
+"""The signatures of the sessions and handovers of one mirror, and how much each covers. `signing` checks the keys."""
 
 from __future__ import annotations
 
@@ -30,10 +27,9 @@ _HANDOVERS = signature_of(formats.HANDOVERS)
 
 @attrs.frozen
 class Verdict:
-    """The result of checking a signature.
+    """The result of checking a signature with the settings that `stamp` identifies.
 
-    `stamp` identifies the settings it was checked with. `state` is as in `snapd.model.handover.Signature`. `signer` is
-    whose key it is, if known; `reason` says why the signature is not good.
+    `signer` is whose key it is, if known; `reason` says why the signature is not good.
     """
 
     stamp: str
@@ -68,7 +64,7 @@ class IndexedSignature:
 
 @attrs.frozen
 class MirrorSignatures:
-    """The signatures of one mirror; every method raises `StoreCorrupt`, `StorageFull`, `IoError`.
+    """The signatures of one mirror.
 
     The repository has the tags of signatures that cover something, under the same names as at the remote. The others
     are only in the index, where `_mirror` is the name of this mirror.

@@ -47,7 +47,7 @@ class TakeoverOutcome:
     """The result of taking over the handover `name` of the machine `host`.
 
     `sessions` has those that are new or changed. `is_marked` is False if the remote did not accept the note that lets
-    the other machine see the takeover. `signature` is None if the handover is not signed.
+    the other machine see the takeover.
     """
 
     outcome: Outcome
@@ -84,9 +84,8 @@ class TakeOver:
         had happened here, so their steps can be undone and their agents can continue. The request may be cancelled
         until the first file is moved.
 
-        Raises `InvalidParams` if there is no such handover, or there are several; `RemoteChanged` if a session
-        continued both here and there; `Untrusted` if its signature is bad; and `RemoteFailed`, `StoreCorrupt`,
-        `StorageFull`, `WorkspaceGone`, `IoError` or `Cancelled`. After any of them nothing was changed.
+        Raises `InvalidParams` unless exactly one handover matches, `RemoteChanged` if a session continued both here and
+        there, and `Untrusted` if the signature is bad. After any error nothing was changed.
         """
         fetched = there.fetch_handover(name, call)
         handover, signature = fetched.handover, fetched.signature
@@ -126,8 +125,8 @@ class TakeOver:
             ours, theirs = here.get(session_id, set()), there.get(session_id, set())
             if not ours <= theirs and not theirs <= ours:
                 raise RemoteChanged(
-                    f"session {session_id!r} went on here since, without what {fetched.handover.host} did in it",
-                    hint="fetch its sessions there and take in what you want with 'snapd apply'",
+                    f"session {session_id!r} continued here since, without what {fetched.handover.host} did in it",
+                    hint="fetch its sessions, and apply what you want with 'snapd apply'",
                 )
         return added(timeline, {name for names in here.values() for name in names}, fetched.events)
 
@@ -215,10 +214,7 @@ class TakeOver:
         )
 
     def _was_state_once(self, change: Change, seen: Snapshot, fetched: FetchedHandover) -> bool:
-        """Returns whether a file that differs from both ends is an intermediate state of the other machine.
-
-        Then nobody changed it here.
-        """
+        """Returns whether a file has an intermediate state of the other machine, so nobody changed it here."""
         here = file_at(self._store.entry_in, seen.tree, change.path)
         if here in (change.old, change.new, None):
             return False
@@ -239,7 +235,8 @@ class TakeOver:
     ) -> Span | None:
         """Returns how the files of the sessions differ from what these left; None if they do not.
 
-        These are changes of this machine, or of a person on the other one, that were merged with those of the sessions.
+        These changes were made on this machine, or by a person on the other, and were merged with those of the
+        sessions.
         """
         paths: set[RelPath] = set()
         for event in arrived:

@@ -129,10 +129,7 @@ Chain = tuple[Change, ...]
 
 @attrs.frozen
 class Unit:
-    """A file whose changes are staged as a whole or not at all.
-
-    `sources` are its earlier paths, and `changes` its changes under all paths, each oldest first.
-    """
+    """A file whose changes are staged as a whole or not at all; `sources` are its earlier paths, all oldest first."""
 
     path: bytes
     sources: tuple[bytes, ...]
@@ -170,10 +167,7 @@ def _origins(path: bytes, chains: Mapping[bytes, Chain]) -> list[bytes]:
 
 
 class Loader:
-    """Reads the changes of steps through `step/changes`, which `ask` requests.
-
-    `folder` is absolute and canonical; `top` is the root of the work tree, to which all paths here are relative.
-    """
+    """Reads the changes of steps through `step/changes`; `folder` and `top`, the work tree's root, are canonical."""
 
     def __init__(self, ask: Ask, folder: bytes, top: bytes, contents: Contents) -> None:
         self._ask = ask

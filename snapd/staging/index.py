@@ -12,7 +12,7 @@ import attrs
 from snapd.model.paths import parents
 from snapd.store.objects.codec import batch_objects
 
-from .git import GitFailed, GitOperationUnderWay, IndexChanged, IndexLocked, failed
+from .repository import GitFailed, GitOperationUnderWay, IndexChanged, IndexLocked, failed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -24,18 +24,15 @@ _KIND = 0o170000
 _EMPTY = frozenset(
     {"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"}
 )
-"""The names of the empty blob, by SHA-1 and SHA-256."""
+"""The ids of the empty blob, in SHA-1 and SHA-256."""
 _PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@%,=")
 
 
 @attrs.frozen
 class StagedFile:
-    """A file as the index has it.
+    """A file in the index; `mode` is as in a tree, and `oid` hexadecimal.
 
-    Attributes:
-        mode: as in a tree; `GITLINK` for a submodule.
-        oid: the name of its blob, in hexadecimal.
-        apart: why git does not look at the file: `skipWorktree`, `assumeUnchanged`; None if it does.
+    `apart` is why git ignores the file in the work tree: `skipWorktree` or `assumeUnchanged`; None if it does not.
     """
 
     mode: int
@@ -45,7 +42,7 @@ class StagedFile:
 
 @attrs.frozen
 class IndexEdit:
-    """What to change of the index at one path; None is for no file."""
+    """A change of the index at one path; None is no file."""
 
     path: bytes
     old: StagedFile | None
@@ -53,23 +50,14 @@ class IndexEdit:
 
 
 class Index:
-    """The index as it was when it was read.
-
-    Args:
-        files: what it has, by the path relative to the root of the work tree.
-    """
+    """The index as it was when it was read; `files` are by path, relative to the root of the work tree."""
 
     def __init__(self, files: Mapping[bytes, StagedFile]) -> None:
         self.files = files
 
     @classmethod
     def read(cls, repository: Repository) -> Index:
-        """Reads the index; also a split or sparse one, for git lists it.
-
-        Raises:
-            GitOperationUnderWay: it has files with conflicts.
-            GitFailed: git cannot read it.
-        """
+        """Reads the index, also a split or sparse one; raises `GitOperationUnderWay` if it has conflicts."""
         files: dict[bytes, StagedFile] = {}
         for line in repository.ask("ls-files", "-z", "-v", "-s").split(b"\0")[:-1]:
             head, _, path = line.partition(b"\t")
@@ -86,7 +74,7 @@ class Index:
 
     @staticmethod
     def committed(repository: Repository) -> dict[bytes, StagedFile]:
-        """What the last commit has, as the index would have it; nothing before the first commit. Raises `GitFailed`."""
+        """Returns the files of HEAD as the index would have them; none before the first commit. Raises `GitFailed`."""
         if not repository.has_commit:
             return {}
         files: dict[bytes, StagedFile] = {}
@@ -97,7 +85,7 @@ class Index:
         return files
 
     def intended(self, repository: Repository, paths: Iterable[bytes]) -> frozenset[bytes]:
-        """Those of some paths that the index only announces (`git add -N`), with no contents yet."""
+        """Returns which of these paths are only intended to be added (`git add -N`)."""
         asked = [path for path in paths if path in self.files and self.files[path].oid in _EMPTY]
         if not asked:
             return frozenset()
@@ -105,7 +93,7 @@ class Index:
         return frozenset(found[:-1]).intersection(asked)
 
     def clashes(self, puts: Sequence[IndexEdit]) -> list[bytes]:
-        """The paths that would be where the index needs a directory, or below a file of it."""
+        """Returns the paths that would need a directory where the index has a file, or the reverse."""
         gone = {put.path for put in puts if put.new is None}
         made = [put.path for put in puts if put.old is None and put.new is not None]
         names = (self.files.keys() - gone) | set(made)
@@ -114,15 +102,11 @@ class Index:
 
 
 def change(repository: Repository, puts: Collection[IndexEdit]) -> None:
-    """Changes the index: all of it, or nothing.
+    """Changes the index: all or nothing.
 
-    Git does this under its own lock, and compares each file with what `IndexEdit.old` says: it is not overwritten if it
-    changed since it was read. What is new has to be among the objects of the repository.
-
-    Raises:
-        IndexLocked: another git process changes it.
-        IndexChanged: it is not what it was.
-        GitFailed: git refuses a name, or cannot write.
+    Git does this under its own lock, and only if each path still has `IndexEdit.old`. New blobs must already be in the
+    repository. Raises `IndexLocked` if another git process is changing it, `IndexChanged` if it has other contents, and
+    `GitFailed` if git refuses a path or cannot write.
     """
     if not puts:
         return
@@ -141,11 +125,7 @@ def change(repository: Repository, puts: Collection[IndexEdit]) -> None:
 
 
 def store(repository: Repository, contents: Iterable[bytes]) -> list[str]:
-    """Adds blobs to the objects of a repository as they are, and gives their names.
-
-    Raises:
-        GitFailed: they cannot be stored.
-    """
+    """Adds blobs to a repository without conversion; returns their ids. Raises `GitFailed`."""
     with tempfile.TemporaryDirectory(prefix="snapd-stage-") as folder:
         names = []
         for number, data in enumerate(contents):
@@ -161,16 +141,7 @@ def store(repository: Repository, contents: Iterable[bytes]) -> list[str]:
 
 
 def blobs(repository: Repository, oids: Iterable[str], variables: Mapping[str, str] | None = None) -> dict[str, bytes]:
-    """Reads blobs by their names.
-
-    Args:
-        repository: whose objects they are.
-        oids: the names, in hexadecimal.
-        variables: where else git looks for objects.
-
-    Raises:
-        GitFailed: one is missing, or cannot be read.
-    """
+    """Reads blobs by hexadecimal id; `variables` may name more places for them. Raises `GitFailed`."""
     wanted = list(dict.fromkeys(oids))
     if not wanted:
         return {}
@@ -195,11 +166,11 @@ def _has_below(order: Sequence[bytes], path: bytes) -> bool:
     return at < len(order) and order[at].startswith(path + b"/")
 
 
-# -- a patch that names blobs
+# -- a patch by blob ids
 
 
 def _patch(put: IndexEdit) -> bytes:
-    """The change of one file as git reads it: a binary patch, of which only the names of the blobs count."""
+    """Returns the change of one file as a binary patch, of which git uses only the blob ids."""
     old, new = put.old, put.new
     if old is not None and new is not None and old.mode & _KIND != new.mode & _KIND:
         return _patch(IndexEdit(put.path, old, None)) + _patch(IndexEdit(put.path, None, new))
@@ -221,5 +192,5 @@ def _patch(put: IndexEdit) -> bytes:
 
 
 def _quoted(path: bytes) -> bytes:
-    """A path as git reads it in a patch, whatever its bytes."""
+    """Quotes any path for a patch."""
     return b'"%s"' % b"".join(b"%c" % byte if byte in _PLAIN else b"\\%03o" % byte for byte in path)

@@ -36,10 +36,7 @@ _ITEM = 300
 
 @attrs.frozen
 class FilePlan:
-    """The planned change of a file in the index.
-
-    `path` is relative to the root of the work tree. `source` is its path in the index, if that is another one.
-    """
+    """The planned change of a file in the index; `source` is its path there, if that is another one."""
 
     path: bytes
     source: bytes | None
@@ -112,10 +109,7 @@ class Planner:
         self._modes = repository.is_set("core.filemode", default=True)
 
     def plan(self, chains: Mapping[bytes, Chain]) -> Plan:
-        """Plans the staging of changes, by path relative to the root of the work tree.
-
-        Raises `GitFailed` if git fails or cannot convert a file.
-        """
+        """Plans the staging of changes, by path relative to the root of the work tree; raises `GitFailed`."""
         left = {path: "otherRepository" for path in chains if self._is_elsewhere(path)}
         chains = {path: chain for path, chain in chains.items() if path not in left}
         announced = self._index.intended(self._repository, chains)

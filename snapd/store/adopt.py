@@ -1,9 +1,7 @@
-"""Adopts objects of the user's own git, or of another store, so that nobody need make them again.
+"""Adopts objects of the user's own git, or of another store, by links or copies, so that they need not be made again.
 
-Packs are hard-linked into the store, or copied if they cannot be linked. A few loose objects are linked or copied too;
-many of them become one pack, because a sync and a name for each takes longer than making it anew. The user's
-directories are only read, by our own code, which does not trust them. Files that are missing, or disappear meanwhile,
-are skipped.
+Many loose objects become one pack, because a sync and a name for each takes longer than making it anew. The user's
+directories are only read, by our own code, which does not trust them. Missing files are skipped.
 """
 
 from __future__ import annotations
@@ -39,13 +37,13 @@ from .repository import ShadowRepository
 
 COPY_BYTES = 64 << 20
 COPY_BYTES_EACH = 16 << 10
-"""A pack is copied if it has at most `COPY_BYTES`, or at most this for each wanted object in it.
+"""A pack is copied if it has at most `COPY_BYTES`, or this for each wanted object in it.
 
 A source file takes about 4 KiB in a pack, and copying 16 KiB takes less time than compressing that file.
 """
 
 LOOSE_COUNT = 32
-"""Of more loose objects than this, one pack is made."""
+"""More loose objects than this become one pack."""
 PACKED_BYTES = 8 << 20
 """Larger loose objects are never read into memory."""
 
@@ -57,19 +55,10 @@ _LINK = re.compile(rb"^(?:tree|parent) ([0-9a-f]{40})$", re.MULTILINE)
 def adopt(
     repository: ShadowRepository, directories: Sequence[bytes], wanted: Collection[ObjectId]
 ) -> frozenset[ObjectId]:
-    """Gets objects of other repositories into this one, durably: by links, copies, or a pack made of them.
+    """Adds objects of the user's repository and its alternates, durably; returns those of `wanted` that exist now.
 
-    Args:
-        repository: gets the objects.
-        directories: absolute paths of the `objects` directories of the user's repository and its alternates.
-        wanted: ids of 20 bytes.
-
-    Returns:
-        Those of `wanted` that the repository has now. A loose object was compared with its id; of a pack, only its
-        index, both ends and the counts were compared.
-
-    Raises:
-        StorageFull, IoError: the repository could not be written.
+    `directories` are absolute paths of `objects` directories. A loose object is compared with its id; of a pack, only
+    its index, both ends and the counts are compared.
     """
     missing = set(wanted)
     missing -= repository.packs.among(missing)
@@ -135,14 +124,14 @@ def _adopt_pack(repository: ShadowRepository, base: str, missing: set[ObjectId])
 
 
 def adopt_loose(repository: ShadowRepository, source: str, missing: set[ObjectId]) -> set[ObjectId]:
-    """Takes loose objects of the project; returns those that it took."""
+    """Adopts loose objects of the project; returns those adopted."""
     there = set(loose_among(source, missing))
     packed = _pack_loose(repository, source, there) if len(there) > LOOSE_COUNT else set()
     return packed | _own_loose(repository, source, there - packed)
 
 
 def _pack_loose(repository: ShadowRepository, source: str, there: set[ObjectId]) -> set[ObjectId]:
-    """Makes one pack of the sound objects that fit into memory easily; returns which these are."""
+    """Makes one pack of the sound objects that fit into memory easily; returns these."""
     found: set[ObjectId] = set()
     pack = PackWriter(repository.pack_directory)
     try:
@@ -155,13 +144,12 @@ def _pack_loose(repository: ShadowRepository, source: str, there: set[ObjectId])
             pack.finish()
             repository.packs.forget()
     finally:
-        # where it has its name, there is nothing left
+        # after `finish`, this removes nothing
         pack.discard()
     return found
 
 
 def _small_object(path: str, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
-    """The type and the bytes of a sound object of at most `PACKED_BYTES`."""
     # by default git does not sync loose objects: a power cut may have left any of them empty
     with ignoring_unreadable(), suppress(StoreCorrupt):
         stated = describe(path, oid)
@@ -193,11 +181,7 @@ def _own_loose(repository: ShadowRepository, source: str, there: set[ObjectId]) 
 
 
 def loose_among(objects: str, wanted: Collection[ObjectId]) -> Iterator[ObjectId]:
-    """Those of `wanted` with a loose file, damaged or not. Lists the directories instead of trying each id.
-
-    Raises:
-        IoError: too few file descriptors or too little memory.
-    """
+    """Yields those of `wanted` with a loose file, damaged or not. Lists the directories instead of trying each id."""
     with ignoring_unreadable():
         yield from (oid for oid, _ in (loose_files(objects) if wanted else ()) if oid in wanted)
 
@@ -220,19 +204,7 @@ def _names(directory: str) -> list[str]:
 
 
 def _own(source: str, target: str, budget: int) -> bool:
-    """Links or copies a file of the user.
-
-    Args:
-        source: the file, or a symlink to it.
-        target: its new name, in the store.
-        budget: copy at most this many bytes.
-
-    Returns:
-        False if that is not possible; `target` does not exist then.
-
-    Raises:
-        StorageFull, IoError: the store could not be written.
-    """
+    """Links a file of the user, or copies it if it has at most `budget` bytes; returns False if neither works."""
     try:
         source = os.path.realpath(source, strict=True)
         if not stat.S_ISREG(os.lstat(source).st_mode):
@@ -279,14 +251,13 @@ def _copy(source: str, target: str, budget: int) -> bool:
 
 
 Adopt = Callable[[Sequence[bytes], Collection[ObjectId]], frozenset[ObjectId]]
-"""Copies wanted objects from other git `objects` directories, as `adopt` does; gives those stored now."""
+"""Copies wanted objects from other git `objects` directories, as `adopt` does; returns those stored now."""
 
 
 class ProjectBlobs:
-    """Objects that may be missing, damaged or malicious.
+    """Objects in absolute `objects` directories that may be missing, damaged or malicious.
 
-    Args:
-        directories: absolute paths of the `objects` directories of the user's repository and its alternates.
+    Methods raise `IoError` if file descriptors or memory are lacking.
     """
 
     def __init__(self, directories: Sequence[bytes]) -> None:
@@ -295,16 +266,10 @@ class ProjectBlobs:
         self._trees: dict[ObjectId, tuple[TreeEntry, ...]] = {}
 
     def sizes(self, wanted: Collection[ObjectId]) -> dict[ObjectId, int]:
-        """The sizes in bytes that those of the wanted blobs state that lie in packs.
+        """Returns the sizes in bytes that packs state for the wanted blobs.
 
-        Loose objects are left out: to find out whether one is sound takes as long as to read the file that it was made
-        of, and git does not sync them.
-
-        Args:
-            wanted: ids of 20 bytes.
-
-        Raises:
-            IoError: too few file descriptors or too little memory.
+        Without loose objects: checking one takes as long as reading the file it was made from, and git does not sync
+        them.
         """
         found: dict[ObjectId, int] = {}
         missing = set(wanted)
@@ -316,15 +281,9 @@ class ProjectBlobs:
         return found
 
     def files_at(self, commit: ObjectId, paths: Collection[RelPath], *, is_stash: bool) -> dict[RelPath, Entry]:
-        """The files and symlinks that a commit has at some paths, as far as they can be read.
+        """Returns the readable files and symlinks that a commit has at some paths.
 
-        Args:
-            commit: its id, of 20 bytes.
-            paths: of files, relative to its tree.
-            is_stash: it is an entry of the stash, whose third parent has the files that git did not track.
-
-        Raises:
-            IoError: too few file descriptors or too little memory.
+        `is_stash` marks an entry of the stash, whose third parent has the files that git did not track.
         """
         found: dict[RelPath, Entry] = {}
         tree, parents = self._links(commit)
@@ -335,7 +294,6 @@ class ProjectBlobs:
         return found
 
     def _links(self, commit: ObjectId) -> tuple[ObjectId | None, list[ObjectId]]:
-        """The tree and the parents of a commit; none if it cannot be read."""
         head = (self.read(commit, PACKED_BYTES, "commit") or b"").partition(b"\n\n")[0]
         tree, *parents = (bytes.fromhex(oid.decode()) for oid in _LINK.findall(head)) if head else (None,)
         return tree, parents
@@ -347,19 +305,7 @@ class ProjectBlobs:
         return next((entry for entry in self._trees.get(tree, ()) if entry.name == name), None)
 
     def read(self, oid: ObjectId, most: int, kind: ObjectKind = "blob") -> bytes | None:
-        """The bytes of a blob, or of another object, which match its id.
-
-        Args:
-            oid: its id, of 20 bytes.
-            most: do not read an object of more bytes than this.
-            kind: what it is to be.
-
-        Returns:
-            None if there is no such object, it is larger, or it is damaged.
-
-        Raises:
-            IoError: too few file descriptors or too little memory.
-        """
+        """Reads an object, which matches its id; None if it is missing, damaged, or larger than `most` bytes."""
         for directory, packs in zip(self._directories, self._packs, strict=True):
             found = None
             with ignoring_unreadable():

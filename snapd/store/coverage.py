@@ -22,7 +22,7 @@ class Coverages:
         self._decoded: RecentCache[ObjectId, Coverage] = RecentCache(_AT_HAND, lambda _: 1)
 
     def blob_id(self, coverage: Coverage) -> ObjectId:
-        """The id of the blob of a coverage."""
+        """Returns the id of the blob of a coverage."""
         last = self._last
         if last is None or last[0] is not coverage:
             oid = last[1] if last is not None and last[0] == coverage else object_id("blob", encode(coverage))
@@ -32,15 +32,7 @@ class Coverages:
         return oid
 
     def decoded(self, oid: ObjectId, read: Callable[[ObjectId], bytes]) -> Coverage:
-        """The coverage that a blob holds.
-
-        Args:
-            oid: the blob.
-            read: returns the bytes of a blob.
-
-        Raises:
-            StoreCorrupt: it is damaged, or not a coverage.
-        """
+        """Returns the coverage in a blob, whose bytes `read` returns; raises `StoreCorrupt` if it is not a coverage."""
         coverage = self._decoded.get(oid)
         if coverage is None:
             try:
@@ -52,7 +44,7 @@ class Coverages:
 
 
 def encode(coverage: Coverage) -> bytes:
-    """The bytes of the blob of a coverage."""
+    """Encodes a coverage as the bytes of its blob."""
     document: dict[str, Any] = {
         "version": 1,
         "prefix": _text(coverage.prefix),
@@ -74,11 +66,7 @@ def encode(coverage: Coverage) -> bytes:
 
 
 def decode(data: bytes) -> Coverage:
-    """The coverage that the bytes of a blob encode.
-
-    Raises:
-        ValueError, KeyError, TypeError: they encode none.
-    """
+    """Decodes a coverage; raises `ValueError`, `KeyError` or `TypeError` if the bytes are not one."""
     document: dict[str, Any] = json.loads(data)
     return Coverage(
         prefix=_raw(document["prefix"]),

@@ -1,7 +1,4 @@
-"""What must last beside the events of a store, in one small file: a few texts, each with a name.
-
-It changes rarely, and no step waits for it.
-"""
+"""Durable notes beside the events of a store: a few named texts in a file that rarely changes. No step waits for it."""
 
 from __future__ import annotations
 
@@ -24,19 +21,15 @@ logger = logging.getLogger(__name__)
 NAME = "notes"
 
 NUMBERS = "notifications"
-"""The next number that no notification has."""
+"""The next unused number for a notification."""
 SWEEP = "sweep"
-"""References are removed, or about to be, whose objects have to go: `PARTLY`, or `WHOLLY` if no pack may keep them."""
+"""References are or will be removed, whose objects must be swept: `PARTLY`, or `WHOLLY` if no pack may keep them."""
 LINEAGE = "handovers"
 """The last handovers of the folder to another machine, and from there."""
 
 
 class Notes:
-    """The notes of a store. Safe to use from several threads.
-
-    Args:
-        store: its directory, which the caller owns.
-    """
+    """The notes of a store, which the caller owns. Safe to use from several threads."""
 
     def __init__(self, store: str) -> None:
         self._store = store
@@ -52,12 +45,12 @@ class Notes:
             self._is_closed = True
 
     def get(self, name: str) -> str | None:
-        """The text of a note; raises `IoError`."""
+        """Returns the text of a note; raises `IoError`."""
         with self._lock:
             return self._read().get(name)
 
     def keep(self, name: str, text: str | None) -> None:
-        """Writes a note durably, or drops it; raises `StorageFull`, `IoError` if it is as it was."""
+        """Writes a note durably, or drops it; after `StorageFull` or `IoError`, it is unchanged."""
         with self._lock:
             if text is not None:
                 self._write({**self._read(), name: text})
@@ -72,17 +65,7 @@ class Notes:
                 self._write({name: text for name, text in texts.items() if name in names})
 
     def reserve(self, count: int) -> int:
-        """Reserves numbers for notifications, durably; none is ever given twice, not even after a crash.
-
-        Args:
-            count: how many.
-
-        Returns:
-            The first of them.
-
-        Raises:
-            StorageFull, IoError: none was reserved.
-        """
+        """Reserves numbers for notifications, durably, and returns the first; none is reused, even after a crash."""
         with self._lock:
             first = self._next_number or self._first_number()
             self.keep(NUMBERS, str(first + count))
@@ -118,7 +101,7 @@ class Notes:
 
 
 def decode(data: bytes) -> dict[str, str] | None:
-    """The notes in the bytes of the file; None if they are damaged."""
+    """Decodes the file; None if it is damaged."""
     checksum, _, text = data.removesuffix(b"\n").partition(b" ")
     if checksum != b"%08x" % zlib.crc32(text):
         return None

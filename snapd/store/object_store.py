@@ -53,28 +53,15 @@ class ObjectBatch:
             self._pack = None
 
     def blob(self, data: bytes) -> ObjectId:
-        """Adds a file's bytes."""
+        """Adds the content of a file."""
         return self._add("blob", data)
 
     def blob_stream(self, size: int, chunks: Iterator[bytes]) -> ObjectId:
-        """Adds a large file's bytes without holding them in memory.
-
-        Args:
-            size: of all chunks together, in bytes.
-            chunks: the bytes.
-
-        Raises:
-            ValueError: the chunks have another size; nothing was added.
-        """
+        """Adds the content of a large file, in chunks; raises `ValueError` if these have another size in total."""
         return self._loose.write("blob", size, chunks)
 
     def add_packed_blob(self, oid: ObjectId, packed: bytes) -> None:
-        """Adds a blob that another process has packed with the module `packing`; worth it only for many blobs.
-
-        Args:
-            oid: the id of the blob.
-            packed: the second value that `pack_encoding.packed_blob` returned.
-        """
+        """Adds a blob that another process packed with `pack_entry.packed_blob`; worth it only for many blobs."""
         if not self._is_stored(oid):
             (self._pack or self._begin_pack()).add(oid, packed)
 
@@ -87,11 +74,7 @@ class ObjectBatch:
         return self._add("commit", data)
 
     def commit(self) -> None:
-        """Stores everything that was added: a pack durably, a few objects durably with the next record in the log.
-
-        Raises:
-            StorageFull, IoError: nothing was stored but objects that nothing refers to.
-        """
+        """Stores everything that was added: a pack durably, a few objects durably with the next event."""
         if self._pack is not None:
             self._pack.finish()
             self._pack = None
@@ -145,20 +128,9 @@ _CANDIDATES = 1000
 def renames(
     repository: ShadowRepository, old: ObjectId, new: ObjectId, differing: Iterable[Change] | None = None
 ) -> dict[RelPath, RelPath]:
-    """Finds files that were moved, as `git diff -M` does: at least half of their text is the same.
+    """Finds moved files between two trees, as `git diff -M` does (half of the text is the same): old paths by new ones.
 
-    Args:
-        repository: holds both trees.
-        old: tree id.
-        new: tree id.
-        differing: what differs between them; None for all that does.
-
-    Returns:
-        The old path by the new one.
-
-    Raises:
-        StoreCorrupt: an object is missing or damaged.
-        IoError: one cannot be read now.
+    `differing` is the difference to search; None for all of it.
     """
     gone: dict[RelPath, Entry] = {}
     come: dict[RelPath, Entry] = {}
@@ -194,7 +166,6 @@ def renames(
 
 
 def _tree_of(files: Mapping[RelPath, Entry], backend: SuppliedObjects) -> ObjectId:
-    """Makes the trees of some files in memory, and gives the id of the root."""
     folders: dict[bytes, list[TreeEntry]] = {b"": []}
     for path, entry in files.items():
         folder, _, name = path.rpartition(b"/")
@@ -214,7 +185,7 @@ def _tree_of(files: Mapping[RelPath, Entry], backend: SuppliedObjects) -> Object
 
 
 def _moved_links(diff: pygit2.Diff) -> dict[RelPath, RelPath]:
-    """Symlinks that were removed and added with the same target: libgit2 compares regular files only."""
+    """Finds symlinks that were removed and added with the same target: libgit2 compares regular files only."""
     gone: dict[pygit2.Oid, list[RelPath]] = {}
     for delta in diff.deltas:
         if delta.status == DeltaStatus.DELETED and delta.old_file.mode == SYMLINK:
@@ -231,19 +202,10 @@ def _tree(state: State) -> ObjectId:
 
 
 class ObjectStore:
-    """The objects of a repository: read, compared, and stored together.
+    """The objects of a repository: read (with methods of `ShadowRepository`), compared, and stored together.
 
     The parts of a store refer to the repository, never to the store: a cycle would keep the packs of a closed store
     open until the garbage collector runs, which is rare in the daemon.
-
-    Args:
-        repository: holds the objects.
-
-    Attributes:
-        repository: the same.
-        path: its directory.
-        read_tree, entry_in, differing, read_blob, read_small_blob, blob_size, blob_chunks, load, check_present,
-            bytes_on_disk: see `ShadowRepository`.
     """
 
     def __init__(self, repository: ShadowRepository) -> None:
@@ -256,26 +218,15 @@ class ObjectStore:
         self.load = repository.load
 
     def batch(self) -> ObjectBatch:
-        """A batch of objects to be stored together."""
+        """Starts a batch of objects to be stored together."""
         return ObjectBatch(self.repository)
 
     def adopt(self, directories: Sequence[bytes], wanted: Collection[ObjectId]) -> frozenset[ObjectId]:
-        """Copies or links objects of the user's own git into the store, durably.
-
-        Args:
-            directories: absolute `objects` directories; they are only read.
-            wanted: ids of 20 bytes.
-
-        Returns:
-            Those of `wanted` that the store holds now.
-
-        Raises:
-            StorageFull, IoError: the store could not be written.
-        """
+        """Copies or links objects of the user's own git into the store, durably; see `adopt`."""
         return adopt(self.repository, directories, wanted)
 
     def left_out(self, state: State) -> Mapping[RelPath, ObjectId]:
-        """What a snapshot left out because of its rules; see `Coverage`."""
+        """Returns what a snapshot left out because of its rules; see `Coverage`."""
         if isinstance(state, SnapshotId):
             state = self.load(state)
         return dict(state.coverage.left_out) if isinstance(state, Snapshot) else {}
@@ -292,11 +243,11 @@ class ObjectStore:
         return drop_out_of_sight(found, went, came) if went or came else found
 
     def renames(self, old: State, new: State) -> dict[RelPath, RelPath]:
-        """The old path of each file that was moved, by its new one."""
+        """Returns the old path of each moved file, by its new one."""
         return renames(self.repository, _tree(old), _tree(new), self.changes(old, new))
 
     def store_blob(self, data: bytes) -> ObjectId:
-        """Stores the bytes of a file that no work tree had."""
+        """Stores the content of a file that no work tree had."""
         with self.batch() as batch:
             oid = batch.blob(data)
             batch.commit()

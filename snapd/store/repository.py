@@ -27,9 +27,9 @@ T = TypeVar("T")
 FORMAT_VERSION = 3
 """Since version 2, snapshots are events; since version 3, notes have one file: see `upgrade`."""
 _KEPT_ENTRIES = 32_768
-"""The most entries of directories that are kept for lookups, about 10 MB."""
+"""The most directory entries cached for lookups, about 10 MB."""
 _KEPT_TREES, _LARGEST_TREE = 1 << 20, 1 << 16
-"""The most bytes of trees that are kept to be compared, and of one of them: a step compares the same ones again."""
+"""The most bytes of trees cached for comparison, and of one of them: a step compares the same ones again."""
 _OPEN_AGAIN = "close the folder in every client and open it again: snapd then begins a new store"
 
 _CONFIG = f"""[core]
@@ -51,25 +51,10 @@ _ATTRIBUTES = "* -text -ident !eol !filter !working-tree-encoding !diff !merge\n
 
 
 class ShadowRepository:
-    """A bare git repository that holds the snapshots of one workspace.
+    """A bare git repository with the snapshots of one workspace, owned by the caller; created if it does not exist.
 
-    Args:
-        path: its directory, which the caller owns; created, private, if it does not exist.
-
-    Attributes:
-        objects: the directory of the loose objects.
-        pack_directory: the directory of the packs.
-        packs: the objects in the packs.
-        references: the references.
-        journal: makes small steps durable.
-        coverages: translates between the coverages of snapshots and their blobs.
-
-    Raises:
-        StoreCorrupt: it was made by a newer snapd, or is not a repository.
-        IoError, StorageFull: it could not be created.
-
-    Every method that reads an object raises `StoreCorrupt` if it is missing, damaged or of another kind, and `IoError`
-    if it cannot be read now.
+    Raises `StoreCorrupt` if it was made by a newer snapd, or is not a repository. Every method that reads an object
+    raises `StoreCorrupt` if it is missing, damaged or of another kind, and `IoError` if it cannot be read now.
     """
 
     def __init__(self, path: str) -> None:
@@ -95,7 +80,7 @@ class ShadowRepository:
         self.coverages = Coverages()
 
     def check_present(self) -> None:
-        """Raises `StoreCorrupt` if somebody deleted or replaced the store while it was open."""
+        """Raises `StoreCorrupt` if the store was deleted or replaced while it was open."""
         try:
             status = os.stat(self.path)
             os.stat(os.path.join(self.path, "HEAD"))
@@ -117,36 +102,30 @@ class ShadowRepository:
         return self._is_empty and not self.journal
 
     def has(self, oid: ObjectId, packs: KnownPacks | None = None) -> bool:
-        """Whether the object is stored.
-
-        Args:
-            oid: its id.
-            packs: the packs as of a moment ago, for callers that ask for many objects.
-        """
+        """Whether the object is stored. A caller that asks for many objects passes the packs as of a moment ago."""
         known = packs if packs is not None else self.packs.now()
         # the journal first: an object becomes a file before it leaves the journal
         return oid in self.journal or oid in known or os.path.exists(object_path(self.objects, oid))
 
     def read_blob(self, oid: ObjectId) -> bytes:
-        """The bytes of a file."""
+        """Reads a file."""
         return self._read(oid, "blob")
 
     def read_small_blob(self, oid: ObjectId, most: int) -> bytes | None:
-        """The bytes of a file; None if it has more than `most`."""
+        """Reads a file; None if it has more than `most` bytes."""
         found = self.packs.read(oid, most)
         if found is not None and found[0] == "blob":
             return found[1]
         return None if self.blob_size(oid) > most else self.read_blob(oid)
 
     def read_tree(self, oid: ObjectId) -> tuple[TreeEntry, ...]:
-        """The entries of a directory."""
+        """Reads the entries of a directory."""
         return decode_tree(self._tree(oid), oid)
 
     def entry_in(self, tree: ObjectId, name: bytes) -> TreeEntry | None:
-        """The entry of a directory with a name, or None. Many names of one directory cost one read.
+        """Returns the entry of a directory with a name, or None. Many names of one directory cost one read.
 
-        Raises:
-            StoreCorrupt: also if the directory has a name twice, so it was forged.
+        Also raises `StoreCorrupt` if the directory has a name twice, so it was forged.
         """
         if tree == EMPTY_TREE:
             return None
@@ -160,26 +139,26 @@ class ShadowRepository:
         return directory.get(name)
 
     def differing(self, old: ObjectId, new: ObjectId) -> list[tuple[TreeEntry | None, TreeEntry | None]]:
-        """The entries in which two directories differ, each as (old, new), in no order."""
+        """Returns the entries in which two directories differ, each as (old, new), in no order."""
         return differing_entries((old, self._tree(old)), (new, self._tree(new)))
 
     def read_commit(self, oid: ObjectId) -> bytes:
-        """The bytes of a commit."""
+        """Reads a commit."""
         return self._read(oid, "commit")
 
     def load(self, snapshot: SnapshotId) -> Snapshot:
-        """The snapshot that an event names; raises `StoreCorrupt`."""
+        """Loads the snapshot that an event names."""
         return Snapshot(snapshot.tree, self.coverages.decoded(snapshot.coverage, self.read_blob))
 
     def blob_size(self, oid: ObjectId) -> int:
-        """The size of a file in bytes, without reading all of it."""
+        """Returns the size of a file in bytes, without reading all of it."""
         kind, size = self.describe(oid)
         if kind != "blob":
             raise self._damaged(oid)
         return size
 
     def blob_chunks(self, oid: ObjectId) -> Iterator[bytes]:
-        """The bytes of a file, piece by piece if it is loose; the last piece comes only if all of them match the id."""
+        """Yields the bytes of a file, in pieces if it is loose; the last comes only if all of them match the id."""
         loose = read_chunks(object_path(self.objects, oid), oid)
         if loose is not None:
             yield from loose
@@ -187,7 +166,7 @@ class ShadowRepository:
             yield self.read_blob(oid)
 
     def forget_packs(self) -> None:
-        """Has every thread list the packs again: some were removed, or are about to be."""
+        """Makes every thread list the packs again: some were removed, or are about to be."""
         self._sweeps += 1
         self.packs.forget()
         self._directories.clear()
@@ -198,31 +177,30 @@ class ShadowRepository:
         return self._size.bytes()
 
     def read(self, oid: ObjectId) -> tuple[ObjectKind, bytes]:
-        """The type and the bytes of an object, which match its id."""
+        """Reads an object, which matches its id, with its type."""
         return self._waiting(oid) or self._find(oid, self.packs.read, read_whole)
 
     def describe(self, oid: ObjectId) -> tuple[ObjectKind, int]:
-        """The type and the size in bytes that an object states."""
+        """Returns the type and the size in bytes that an object states."""
         if (waiting := self._waiting(oid)) is not None:
             return waiting[0], len(waiting[1])
         return self._find(oid, self.packs.describe, describe)
 
     def _waiting(self, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
-        """The type and the bytes of an object that waits in the journal: reading it is no reason to sync."""
+        """Reads an object that waits in the journal: reading it is no reason to sync."""
         compressed = self.journal.waiting(oid)
         return None if compressed is None else expand_loose(compressed, oid)
 
     def _find(
         self, oid: ObjectId, in_packs: Callable[[ObjectId], T | None], loose: Callable[[str, ObjectId], T | None]
     ) -> T:
-        """What either finds for an object."""
         while True:
             sweeps = self._sweeps
-            # packs again: a git command run on the store may just have put it into one
+            # packs again: a git command run on the store may just have packed it
             found = in_packs(oid) or loose(object_path(self.objects, oid), oid) or in_packs(oid)
             if found is not None:
                 return found
-            # else its file was removed meanwhile, and it is in another one now
+            # otherwise its file was removed meanwhile, and it is in another one now
             if self._sweeps == sweeps:
                 self.check_present()
                 raise self._damaged(oid)
@@ -241,7 +219,6 @@ class ShadowRepository:
         return data
 
     def _before(self, commit: ObjectId) -> ObjectId | None:
-        """The parent of a commit; None if there is none, or it cannot be read."""
         try:
             return decode_commit(self.read_commit(commit), commit)[1]
         except StoreCorrupt:
@@ -257,11 +234,7 @@ class ShadowRepository:
 
 
 def check_version(store: str) -> None:
-    """Raises `StoreCorrupt` if a directory is not a store of this version: `data["object"]` is its `config`, or itself.
-
-    Args:
-        store: the directory; its `config` states the version. Raises `IoError` if that cannot be read now.
-    """
+    """Raises `StoreCorrupt` if a directory is no store of this version: `data["object"]` is its `config`, or itself."""
     refuse_newer(store)
     if version_of(store) is None:
         path = os.path.join(store, "config")
@@ -269,7 +242,7 @@ def check_version(store: str) -> None:
 
 
 def refuse_newer(store: str) -> None:
-    """Raises `StoreCorrupt` if the store has a newer format; any other damage is found later."""
+    """Raises `StoreCorrupt` if the store has a newer format; other damage is detected later."""
     version = version_of(store)
     if version is not None and version > FORMAT_VERSION:
         raise StoreCorrupt(
@@ -280,7 +253,7 @@ def refuse_newer(store: str) -> None:
 
 
 def version_of(store: str) -> int | None:
-    """The format of a store; None where its `config` does not say. Raises `IoError` if that cannot be read now."""
+    """Returns the format of a store; None if its `config` does not state it. Raises `IoError` if it is unreadable."""
     path = os.path.join(store, "config")
     try:
         return int(pygit2.Config(path)["snapd.version"] or "")

@@ -35,27 +35,15 @@ from .upgrade import upgrade
 logger = logging.getLogger(__name__)
 
 _REMEMBERED = 4096
-"""How many snapshots are found by their trees without a question to the timeline."""
+"""The number of snapshots that are found by their trees without a query of the timeline."""
 _COPIES = 4
 """The intent of an operation is in the journal, and its event there, in an object and in the database."""
 
 
 class Store(ObjectStore):
-    """An open store; created if it does not exist.
+    """An open store; created if it does not exist. `socket` is the address at which other processes can reach this one.
 
-    Args:
-        path: its directory.
-        socket: the address at which other processes that want this store can reach this one; None if they cannot.
-
-    Attributes:
-        path: see above.
-        timeline: its events: snapshots, sessions, steps and operations.
-        notes: what must last beside them.
-
-    Raises:
-        StoreLocked: another process owns it.
-        StoreCorrupt: it cannot be read, or was made by a newer snapd.
-        IoError, StorageFull: it could not be created.
+    Raises `StoreLocked` if another process owns it, and `StoreCorrupt` if a newer snapd made it.
     """
 
     def __init__(self, path: str, socket: str | None) -> None:
@@ -104,7 +92,7 @@ class Store(ObjectStore):
             self.ownership.release()
 
     def left_out(self, state: State) -> Mapping[RelPath, ObjectId]:
-        """What a snapshot left out because of its rules; see `Coverage`."""
+        """Returns what a snapshot left out because of its rules; see `Coverage`."""
         if isinstance(state, bytes):
             if not self.knows(state):
                 return {}
@@ -115,10 +103,10 @@ class Store(ObjectStore):
         """Writes what waits in the journal into the repository, where git finds it; raises `StorageFull`, `IoError`."""
         self.repository.journal.checkpoint()
 
-    # what is asked all the time is remembered: the timeline may be in use for as long as somebody supposes events
+    # frequent answers are cached: the timeline may be in use for as long as a simulation runs
 
     def find(self, tree: ObjectId) -> Snapshot:
-        """The latest snapshot with this tree; raises `UnknownSnapshot`, and `StoreCorrupt` if it cannot be read."""
+        """Loads the latest snapshot with this tree; raises `UnknownSnapshot`, or `StoreCorrupt` if it is unreadable."""
         found = self._known(tree)
         if found is None:
             raise UnknownSnapshot(f"no snapshot {tree.hex()} in this workspace", hash=tree.hex())
@@ -130,18 +118,14 @@ class Store(ObjectStore):
 
     @property
     def last(self) -> ObjectId | None:
-        """The tree of the newest snapshot that a client asked for or that an operation left."""
+        """The tree of the newest snapshot that a client requested or that an operation left."""
         self._forget_dropped()
         if self._base is None:
             self._base = self.timeline.base
         return None if self._base is None else self._base.tree
 
     def identify(self, snapshot: Snapshot) -> SnapshotId:
-        """The id of a snapshot; its coverage is stored together with the next event.
-
-        Raises:
-            StorageFull, IoError: its coverage could not be stored.
-        """
+        """Returns the id of a snapshot; its coverage is stored together with the next event."""
         self._forget_dropped()
         coverage = self.repository.coverages.blob_id(snapshot.coverage)
         if coverage not in self._coverages:
@@ -184,16 +168,10 @@ class Store(ObjectStore):
         self.append(self.recorded(snapshot, kind, operation_id=operation_id))
 
     def append(self, *events: Event) -> None:
-        """Adds events, all or none, durably with all objects that were stored before.
+        """Adds the next events, all or none, durably with all objects that were stored before.
 
-        Args:
-            events: the next events, in their order; the objects to which they refer are stored, or wait to be.
-
-        Raises:
-            ValueError: an event cannot follow the previous ones.
-            InvalidParams: a text in an event is not valid Unicode.
-            StoreCorrupt: one refers to an object that is not stored.
-            StorageFull, IoError: nothing was recorded.
+        Raises `ValueError` if an event cannot follow the previous ones, `InvalidParams` if a text is not valid Unicode,
+        and `StoreCorrupt` if it refers to an object that is not stored.
         """
         self._append(events, None)
 
@@ -207,12 +185,10 @@ class Store(ObjectStore):
     # what an operation is about to do
 
     def intend(self, before: Event, intent: Intent) -> None:
-        """Adds the event that records the state before an operation, and keeps what that is about to do.
+        """Adds the event that records the state before an operation, together with the operation's intent, or neither.
 
-        Raises:
-            InvalidParams: a text in it is not valid Unicode.
-            StoreCorrupt: the events cannot be read, so the operation could not be recorded.
-            StorageFull, IoError: nothing was recorded or kept, or there is no space to record the operation later.
+        Raises `StoreCorrupt` if the events cannot be read, and `StorageFull` also if there is no space to record the
+        operation.
         """
         data = encode_intent(intent)
         ensure_space_to_record(self.path, _COPIES * len(data))
@@ -223,11 +199,9 @@ class Store(ObjectStore):
         self._append(events, b"" if self.repository.journal.intent else None)
 
     def intent(self) -> Intent | None:
-        """The intent that is not carried out yet.
+        """Returns the intent that is not carried out yet; an unreadable one is dropped.
 
-        Raises:
-            WrittenByNewer: only a newer snapd can finish that operation.
-            StorageFull, IoError: one that cannot be read could not be dropped.
+        Raises `WrittenByNewer` if only a newer snapd can finish that operation.
         """
         data = self.repository.journal.intent
         if not data:
@@ -254,15 +228,10 @@ class Store(ObjectStore):
         self.repository.journal.give_intent_up()
 
     def purge(self, purge_plan: PurgePlan | None, call: Call) -> int:
-        """Takes contents out of all snapshots and events and removes them; gives the bytes freed.
+        """Removes contents from all snapshots and events; returns the bytes freed. None finishes an earlier purge.
 
-        Args:
-            purge_plan: what to remove; None to finish an earlier purge.
-            call: the request; can be cancelled until the first change.
-
-        Raises:
-            StoreCorrupt, StorageFull, IoError: nothing was changed, or the contents are gone from every snapshot, and
-                the next purge or cleanup removes those that are still on the disk.
+        Can be cancelled until the first change. After an error, either nothing was changed, or the
+        contents are gone from every snapshot, and the next purge or cleanup removes those still on the disk.
         """
         self.scheduler.stop()
         call.check()
@@ -282,13 +251,10 @@ class Store(ObjectStore):
         return max(0, before - self.bytes_on_disk())
 
     def erase(self, call: Call) -> int:
-        """Removes all snapshots, sessions and operations with all their contents; gives the bytes freed.
+        """Removes all snapshots, sessions and operations with all their contents; returns the bytes freed.
 
-        Args:
-            call: the request; can be cancelled until the first change.
-
-        Raises:
-            StorageFull, IoError: nothing was changed, or a part is left, which `finish_erasing` removes.
+        Can be cancelled until the first change. After an error, nothing was changed, or `finish_erasing` removes the
+        rest.
         """
         self.scheduler.stop()
         self.repository.journal.checkpoint()
@@ -318,16 +284,9 @@ class Store(ObjectStore):
         return len(self.timeline.inventory().snapshots), len(self.timeline.sessions())
 
     def check(self, call: Call, *, quick: bool, alone: bool) -> CheckReport:
-        """Checks every object against its id, and that everything named exists; changes nothing.
+        """Checks every object (for `quick`, only events) against its id, and that everything referenced exists.
 
-        Args:
-            call: the request.
-            quick: read only records and events, no other objects.
-            alone: whether nobody writes during the check; if not, an object that just moved may seem to be missing.
-
-        Raises:
-            StoreCorrupt: the store is gone.
-            IoError, StorageFull, Cancelled: the check was not finished.
+        Unless `alone`, something may write during the check, and an object that just moved may seem to be missing.
         """
         # imported late: a twentieth of the daemon's code, and hardly ever needed
         from snapd.store.fsck.checkers import check, check_apart
@@ -343,18 +302,7 @@ class Store(ObjectStore):
     def repair(
         self, directories: tuple[bytes, ...], work_tree: Callable[[RelPath], bytes | None], call: Call
     ) -> CheckReport:
-        """Repairs what can be repaired; reports what was wrong. Nobody may write to the store meanwhile.
-
-        Args:
-            directories: absolute `objects` directories that may have what is lost; only read.
-            work_tree: gives the bytes of a file, None if there is no such file.
-            call: the request; may be cancelled until the first file is moved to quarantine.
-
-        Raises:
-            StoreCorrupt: the store is gone.
-            StorageFull, IoError: everything that could be read before can still be read.
-            Cancelled: nothing was changed.
-        """
+        """Repairs what can be repaired; returns what was wrong. See `fsck.checkers.repair`."""
         from snapd.store.fsck.checkers import repair
 
         self.check_present()

@@ -1,11 +1,9 @@
-"""Brings a store of an older format to the format of today, when it is first opened.
+"""Brings a store of an older format to the current format, when it is first opened.
 
-Before format 3, each note was a file of its own, and so was an intent.
-
-In format 1, a snapshot was no event. A chain of records for each day had them, `refs/snapd/snapshots/<day>`, in an
-order of their own, and `refs/snapd/coverage/<blob>` kept their coverages. What made a record follows from the time and
-the tree. The records become events, and all events get new numbers, in one frame of the journal; the version is written
-last, so what is cut short begins again.
+Before format 3, each note was a file of its own, and so was an intent. In format 1, a snapshot was not an event: a
+chain of records for each day, `refs/snapd/snapshots/<day>`, had them, and `refs/snapd/coverage/<blob>` kept their
+coverages. The cause of a record follows from its time and tree. The records become events, and all events get new
+numbers, in one frame of the journal; the version is written last, so an interrupted upgrade begins again.
 """
 
 from __future__ import annotations
@@ -61,9 +59,9 @@ _MADE: Mapping[str, tuple[type, ...]] = {
 }
 """The kinds of events that made a record of a kind, besides requests."""
 _NEAR = 100
-"""How many events after the last one may be what made a record."""
+"""The number of events after the last one among which the cause of a record is searched."""
 _FAR = 1_000_000
-"""Above the newest event that can be read: no lost one has such a number."""
+"""Added to the newest readable `seq`: no lost event has such a number."""
 
 
 @attrs.frozen
@@ -74,25 +72,23 @@ class _Record:
     seconds: int
 
     def was_made_by(self, event: Event) -> bool:
-        """Whether the time and the tree say so; the state that an operation left may be another than its head."""
+        """Whether the time and the tree match; the state that an operation left may differ from its head."""
         if not isinstance(event.what, _MADE.get(self.kind, ())) or event.head is None:
             return False
         is_near = self.seconds * 1000 - 1000 <= event.milliseconds <= self.seconds * 1000 + 999
         return is_near and (self.kind in ("after", "partly") or event.head.tree == self.snapshot.tree)
 
     def as_event(self, operation_id: str | None) -> Event:
-        """The event that only records it, without its number."""
+        """Returns the event that only records it, without its number."""
         kind: Any = "after" if self.kind == "partly" else self.kind
         what = Recorded(kind, self.snapshot, self.kind in ("track", "after"), operation_id)
         return Event(0, self.seconds * 1000, None, None, what)
 
 
 def upgrade(repository: ShadowRepository) -> None:
-    """Upgrades a store, unless it has the format of today.
+    """Upgrades a store if necessary; after `StorageFull` or `IoError`, the next opening goes on.
 
-    Raises:
-        WrittenByNewer: a newer snapd wrote an event; nothing was changed.
-        StorageFull, IoError: the next opening goes on.
+    Raises `WrittenByNewer` if a newer snapd wrote an event; then nothing was changed.
     """
     _take_files_in(repository)
     version = version_of(repository.path)
@@ -104,7 +100,7 @@ def upgrade(repository: ShadowRepository) -> None:
 
 
 def _take_files_in(repository: ShadowRepository) -> None:
-    """Moves what older files have into the journal and the notes.
+    """Moves the content of older files into the journal and the notes.
 
     The files decide, not the version in the config, which may have been lost and written anew.
     """
@@ -148,7 +144,6 @@ def _number_of(data: bytes) -> str:
 
 
 def _make_events(repository: ShadowRepository) -> None:
-    """Makes events of the records of snapshots."""
     references = read_references(repository.path).whole()
     days = {
         name: records
@@ -161,14 +156,14 @@ def _make_events(repository: ShadowRepository) -> None:
         chains = {name: head for name, head in references.items() if name.startswith(CHAINS) and name not in days}
         moved = _convert(repository, records, chains)
     for name in references:
-        # of a day of which events made all records, nothing is left
+        # if events made all records of a day, nothing is left of it
         if name.startswith(_COVERAGE) or (name in days and name not in moved):
             repository.references.delete(name)
     repository.references.sync()
 
 
 def _records(repository: ShadowRepository, head: ObjectId) -> Iterator[_Record]:
-    """The records of a day, newest first, as far as they can be read; none where they are events by now."""
+    """Yields the readable records of a day, newest first; none if they are events already."""
     commit: str | None = head.hex()
     while commit is not None:
         try:
@@ -186,7 +181,7 @@ def _records(repository: ShadowRepository, head: ObjectId) -> Iterator[_Record]:
 def _convert(
     repository: ShadowRepository, records: Sequence[_Record], chains: Mapping[str, ObjectId]
 ) -> Mapping[str, ObjectId]:
-    """Writes all events anew, those of some records among them; gives the new targets of their chains."""
+    """Writes all events anew, including those of some records; returns the new targets of their chains."""
     links, is_whole = _links(repository, chains)
     of = {link.event.seq: link.chain for link in links}
     if is_whole:
@@ -211,12 +206,12 @@ def _convert(
 
 
 def _links(repository: ShadowRepository, heads: Mapping[str, ObjectId]) -> tuple[list[ChainLink], bool]:
-    """The events that can be read, by `seq`, and whether these are all."""
+    """Returns the readable events, by `seq`, and whether these are all."""
     links: list[ChainLink] = []
     is_whole = True
     for chain, head in heads.items():
         try:
-            # those before one that cannot be read are taken, too
+            # includes the events before an unreadable one
             links.extend(walk(chain, head, repository.read_commit))
         except NewerFormat:
             raise
@@ -226,7 +221,7 @@ def _links(repository: ShadowRepository, heads: Mapping[str, ObjectId]) -> tuple
 
 
 def _merged(records: Sequence[_Record], events: Sequence[Event]) -> list[Event]:
-    """All events in their order; those of records have no number, and those that made a record say so themselves."""
+    """Merges all events in order; those of records have no number, and events that caused a record are marked so."""
     found = list(events)
     alone: deque[tuple[int, Event]] = deque()
     # the place after the last event that made a record, and after the last record

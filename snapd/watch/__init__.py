@@ -1,1 +1,1 @@
-"""The clock: marks what may have changed in a work tree since the last look."""
+"""The clock: marks what may have changed in a work tree since the last scan."""

@@ -1,4 +1,4 @@
-"""Notices that an agent, another process, is gone or was interrupted, where no event says so."""
+"""Detects that an agent, another process, has ended or was interrupted, where no event reports it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ _MOST_BYTES = 1 << 20
 
 
 class AgentAtWork:
-    """The agent that works in a step, as another process: a client of `Attendance`.
+    """The agent process that works in a step: a client of `Attendance`.
 
-    Args:
-        process: its id; None if that is not known. One that does not run is ignored: it is of another namespace.
-        transcript: the file to which it appends what happens, as lines of JSON; None for none.
-        interrupted: a string in it that begins with one of these says that the agent was interrupted.
+    An unknown `process` id is None; one that does not run is ignored, since it is from another namespace. In the lines
+    of JSON that the agent appends to `transcript`, a string that begins with one of `interrupted` means an
+    interruption.
     """
 
     def __init__(self, process: int | None, transcript: str | None, interrupted: Collection[str]) -> None:
@@ -39,7 +38,7 @@ class AgentAtWork:
 
     @property
     def is_known(self) -> bool:
-        """Whether its process is known."""
+        """Whether its process id is known."""
         return self._process >= 0 or self._id is not None
 
     def close(self) -> None:
@@ -49,7 +48,7 @@ class AgentAtWork:
             self._process = -1
 
     def is_gone(self) -> bool:
-        """Whether it has ended, or was interrupted since the last call."""
+        """Returns whether it has ended, or was interrupted since the last call."""
         if self._process >= 0 and select.select([self._process], [], [], 0)[0]:
             return True
         if self._id is not None:
@@ -63,7 +62,7 @@ class AgentAtWork:
             return False
         try:
             with open(self._transcript, "rb") as file:
-                # a line may come in pieces; what was there before says nothing of this step
+                # a line may come in pieces; what was there before is not about this step
                 file.seek(max(read - 200, size - _MOST_BYTES, self._first))
                 return self._words.search(file.read(_MOST_BYTES)) is not None
         except OSError:
@@ -78,10 +77,7 @@ class AgentAtWork:
 
 
 class AgentWatch:
-    """Watches agents that are wanted, several times a second and only while there are any.
-
-    `on_gone` is called, in a thread, with an agent that is gone.
-    """
+    """Watches agents several times a second, while there are any; `on_gone` is called in a thread."""
 
     def __init__(self, is_wanted: Callable[[AgentAtWork], bool], on_gone: Callable[[AgentAtWork], None]) -> None:
         self._is_wanted = is_wanted

@@ -1,4 +1,4 @@
-"""Chooses the clock of a work tree; and the clocks that promise nothing: no watcher, or one that hints when to look."""
+"""Chooses the clock of a work tree; defines the clocks without a watcher, and with one that only hints when to scan."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .inotify_clock import InotifyClock, file_system, reports_all_changes
 from .queues import Unsupported
 
 if TYPE_CHECKING:
-    # loaded only where there is no better watcher
+    # only loaded if there is no better watcher
     from watchdog.observers.api import BaseObserver
 
 POLL_SECONDS = 2.0
@@ -26,7 +26,7 @@ WatcherSetting = Literal["auto", "watchdog", "none"]
 
 
 class NoClock:
-    """A clock without watcher: every look is at the whole work tree. A listener is called every two seconds."""
+    """A clock without watcher: every scan is a full one. A listener is called every two seconds."""
 
     kind = "none"
     exact = False
@@ -74,11 +74,7 @@ class NoClock:
 
 
 class HintClock(NoClock):
-    """A clock that only knows when to look, from watchdog, and never where.
-
-    FSEvents and ReadDirectoryChangesW report late, and in no order with the calls that change a file: they make no
-    barrier.
-    """
+    """A clock that only knows when to scan, from watchdog: FSEvents and ReadDirectoryChangesW are no barrier."""
 
     kind = "watchdog"
 

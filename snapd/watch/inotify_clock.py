@@ -1,4 +1,4 @@
-"""The clock of Linux: an inotify watch on each directory that is not ignored; and which file systems it is exact on."""
+"""The clock of Linux: an inotify watch on each directory that is not ignored."""
 
 from __future__ import annotations
 
@@ -33,22 +33,18 @@ logger = logging.getLogger(__name__)
 
 _WATCHES_USED_UP = (errno.ENOSPC, errno.ENOMEM)
 _NONE_LEFT = "no inotify watches are left (fs.inotify.max_user_watches)"
-SHORTEST_PAUSE = 30.0
-"""Seconds from a failure to the next attempt; doubled after each further failure."""
+SHORTEST_PAUSE = 30.0  # seconds from a failure to the next attempt; doubled after each further one
 LONGEST_PAUSE = 600.0
 _CAME_AND_WENT = "a name came and went, and may have been a name of any file"
-_GATHER_SECONDS = 0.05
-"""How long the listener's thread gathers changes: it wakes up twenty times a second at most."""
-POLL_SECONDS = 2.0
-"""How often a listener is called while there are no watches."""
+_GATHER_SECONDS = 0.05  # the listener's thread wakes up twenty times a second at most
+POLL_SECONDS = 2.0  # between calls of a listener while there are no watches
 
 
 class TransientNames:
-    """Follows each name from the event that brings it to the event that removes it, until a look has seen the rest.
+    """Tracks names that come and go between scans, until `end`.
 
-    Errs on the safe side: two renames do not show that two names were exchanged, so a name that came once counts as new
-    until the end. `is_own` says whether a name belongs to a file that snapd made for itself, and so is no name of
-    another file.
+    It errs on the safe side: a name that came once counts as new until the end, because two renames may have swapped
+    names. `is_own` is whether a name is that of a file of snapd's own.
     """
 
     def __init__(self, is_own: Callable[[bytes], object]) -> None:
@@ -57,7 +53,7 @@ class TransientNames:
         self._leaving: dict[int, bool] = {}
 
     def follow(self, event: Event) -> bool:
-        """Takes in one event; returns whether a name that came since the last look is gone."""
+        """Handles one event; returns whether a name that came since the last scan is gone."""
         came = self._came.setdefault(event.watch, set())
         if event.mask & MOVED_FROM:
             self._leaving[event.cookie] = event.name in came
@@ -72,27 +68,27 @@ class TransientNames:
         return bool(event.mask & DELETE) and was_there
 
     def moved_out(self) -> bool:
-        """Whether a new name was moved to where nobody watches. To be called when the queue is empty."""
+        """Returns whether a new name was moved to an unwatched place; call it when the queue is empty."""
         leaving, self._leaving = self._leaving, {}
         return any(leaving.values())
 
     def has_new_names(self, watch: int) -> bool:
-        """Whether a directory has, or had, a new name."""
+        """Returns whether a directory has, or had, a new name."""
         return bool(self._came.get(watch))
 
     def end(self) -> None:
-        """Starts again: a look has seen what is there now."""
+        """Starts over: a scan has seen all current names."""
         self._came.clear()
 
 
 ESCAPE = re.compile(rb"\\([0-7]{3})")
-# network file systems, and those that a program serves (fuse, 9p, virtiofs, vboxsf), can change without this kernel
+# network file systems, and those served by a program (fuse, 9p, virtiofs, vboxsf), can change without this kernel
 _LOCAL = {"bcachefs", "btrfs", "erofs", "exfat", "ext2", "ext3", "ext4", "f2fs", "hfs", "hfsplus", "jfs", "nilfs2"}
 _LOCAL |= {"ntfs", "ntfs3", "overlay", "ramfs", "reiserfs", "squashfs", "tmpfs", "udf", "ufs", "vfat", "xfs", "zfs"}
 
 
 def file_system(descriptor: int) -> str | None:
-    """The type of the file system that a descriptor is open on (proc_pid_mountinfo(5)); None if it cannot be read."""
+    """Returns the type of a descriptor's file system (proc_pid_mountinfo(5)); None if it cannot be read."""
     try:
         mount = field(f"/proc/self/fdinfo/{descriptor}", "mnt_id:")
         with open("/proc/self/mountinfo", "rb") as file:
@@ -107,12 +103,12 @@ def file_system(descriptor: int) -> str | None:
 
 
 def reports_all_changes(file_system: str | None) -> bool:
-    """Whether every change of a file there raises an event."""
+    """Returns whether every change of a file there raises an event."""
     return file_system in _LOCAL
 
 
 class Mounts:
-    """Notices mounts and unmounts below an absolute path, which raise no event; raises `OSError` without `/proc`."""
+    """Detects mounts and unmounts below an absolute path; raises `OSError` without `/proc`."""
 
     def __init__(self, root: bytes) -> None:
         self._below = (root.rstrip(b"/") or b"") + b"/"
@@ -126,12 +122,12 @@ class Mounts:
         return self._descriptor
 
     def changed(self) -> bool:
-        """Whether the mounts below the folder have changed since the last call."""
+        """Returns whether the mounts below the folder have changed since the last call."""
         before, self._known = self._known, self._read()
         return self._known != before
 
     def close(self) -> None:
-        """Stops."""
+        """Closes the descriptor."""
         os.close(self._descriptor)
 
     def _read(self) -> frozenset[tuple[bytes, bytes]]:
@@ -142,12 +138,12 @@ class Mounts:
 
 
 def unescaped(found: re.Match[bytes]) -> bytes:
-    """The byte that an octal escape of `/proc/self/mountinfo` stands for."""
+    """Returns the byte of an octal escape in `/proc/self/mountinfo`."""
     return bytes((int(found[1], 8),))
 
 
 def field(path: str, name: str) -> bytes:
-    """A value in a file of `/proc`; empty if there is none."""
+    """Returns a value in a file of `/proc`; empty if there is none."""
     with open(path, "rb") as file:
         for line in file:
             if line.startswith(name.encode()):
@@ -156,10 +152,7 @@ def field(path: str, name: str) -> bytes:
 
 
 class _Queues:
-    """The kernel's queues: names that change, files that are written to, mounts that come and go.
-
-    Raises `OSError` if there is no inotify, or no queue left. Without fanotify, `written` is None.
-    """
+    """The kernel's queues: changed names, written files (None without fanotify), mounts; raises `OSError`."""
 
     def __init__(self, root: bytes) -> None:
         self.inotify = Inotify()
@@ -176,31 +169,28 @@ class _Queues:
             self._poll.register(self.written.descriptor, select.POLLIN)
 
     def share_queues(self) -> tuple[int, ...]:
-        """See `Clock.share_queues`."""
         own = self.inotify.descriptor
         return (own,) if self.written is None else (own, self.written.descriptor)
 
     def poll(self) -> tuple[bool, bool]:
-        """Whether there are events, and whether something below the root was mounted or unmounted."""
+        """Returns whether there are events, and whether something below the root was mounted or unmounted."""
         ready = self._poll.poll(0)
         return bool(ready), any(at == self._mounts_descriptor for at, _ in ready) and self._mounts.changed()
 
     def stop_writes(self) -> None:
-        """Ends the queue of writes."""
         if self.written is not None:
             self._poll.unregister(self.written.descriptor)
             self.written.close()
             self.written = None
 
     def close(self) -> None:
-        """Closes the queues."""
         self.stop_writes()
         self.inotify.close()
         self._mounts.close()
 
 
 def what_is_written(root: bytes) -> Fanotify | None:
-    """What tells which files are written to; None if the system cannot."""
+    """Returns the queue of written files; None if the system has none."""
     try:
         descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -215,18 +205,11 @@ def what_is_written(root: bytes) -> Fanotify | None:
 class InotifyClock:
     """A `Clock` of inotify watches. Without a queue or enough watches, it marks everything.
 
-    It then gives back the watches that it has, and tries again after a pause, with the next look.
+    It then releases its watches, and tries again after a pause, at the next scan. A file may have been written to by a
+    name (a hard link) that is gone by the time of the scan: if fanotify does not report the file (`Marks.inodes`), any
+    name that came and went marks everything, and so does a directory, since nothing watched its contents.
 
-    A file may have been written to through a name (a hard link) that is gone by the time of the look. If fanotify
-    reports the file (`Marks.inodes`), that is enough. Else, any name that came and went marks everything; and so does a
-    directory, since nobody watched what was in it.
-
-    Args:
-        root: the work tree, absolute.
-        is_own: see `TransientNames`.
-
-    Raises:
-        Unsupported: there is no inotify here.
+    `root` is absolute; `is_own` is as in `TransientNames`. Raises `Unsupported` if there is no inotify.
     """
 
     def __init__(self, root: bytes, is_own: Callable[[bytes], object] = lambda _: False) -> None:
@@ -250,7 +233,7 @@ class InotifyClock:
 
     @property
     def kind(self) -> str:
-        """`inotify`; `none` while nothing is watched, and every request looks at the whole work tree."""
+        """`inotify`; `none` while nothing is watched, and every scan is a full one."""
         return "inotify" if self._queues is not None else "none"
 
     @property
@@ -294,7 +277,7 @@ class InotifyClock:
                 if self._transient_names.has_new_names(watch):
                     self._marks.doubt("a directory with names that came since the last look is gone")
                 if self._is_shared:
-                    # another process may just have found the directory elsewhere: it has this watch there too
+                    # the lister process may just have found the directory elsewhere, with the same watch
                     self._dropped.add(watch)
                 else:
                     self._queues.inotify.remove(watch)
@@ -346,7 +329,7 @@ class InotifyClock:
             if self._queues is None:
                 self._marks.doubt(self._trouble or "")
             elif not taken:
-                # the look has seen everything, and watches all of it
+                # the scan has seen everything, and watches all of it
                 self._transient_names.end()
                 self._pause = SHORTEST_PAUSE
         return taken
@@ -431,13 +414,13 @@ class InotifyClock:
                 marks.doubt("the kernel's queue overflowed")
 
     def _mark_watches_doubtful(self) -> None:
-        """Makes the next look watch every directory again: the lost events may include the end of a watch."""
+        """Makes the next scan watch every directory again: the lost events may include the end of a watch."""
         self._doubted.update(self._directories)
         for directory in self._directories.values():
             directory.watch = -1
 
     def _remove_doubtful(self) -> None:
-        """Ends the doubted watches that the full look since then did not renew."""
+        """Ends the doubtful watches that the full scan did not renew."""
         doubted, self._doubted = self._doubted, {}
         for watch, directory in doubted.items():
             if self._queues is not None and self._directories.get(watch) is directory and directory.watch != watch:
@@ -445,7 +428,6 @@ class InotifyClock:
                 self._queues.inotify.remove(watch)
 
     def _open_queues(self) -> None:
-        """Opens the queues."""
         try:
             self._queues = _Queues(self._root)
         except Unsupported:
@@ -462,7 +444,7 @@ class InotifyClock:
             self._listener.follow(self._queues.inotify.descriptor)
 
     def _give_up(self, why: str) -> None:
-        """Gives the watches back, and sets when to try again."""
+        """Releases the watches, and sets the time of the next attempt."""
         root = os.fsdecode(self._root)
         logger.warning("%s: %s: each request looks at every file; watching again in %.0f s", root, why, self._pause)
         self._try_at = monotonic() + self._pause
@@ -487,9 +469,9 @@ class InotifyClock:
 
 
 class _Listener:
-    """A thread that sleeps until the queue has events; without a queue, it wakes up every `POLL_SECONDS`.
+    """A thread that sleeps until the queue has events; without a queue, for `POLL_SECONDS`.
 
-    `gather` empties the queue, and returns whether anything is marked: then it calls `on_change`.
+    `gather` empties the queue, and returns whether anything is marked; then `on_change` is called.
     """
 
     def __init__(self, descriptor: int | None, gather: Callable[[], bool], on_change: Callable[[], None]) -> None:
@@ -502,12 +484,11 @@ class _Listener:
         self._thread.start()
 
     def follow(self, descriptor: int | None) -> None:
-        """Switches to another queue; None before the current one is closed."""
+        """Switches to another queue; to None before the current one is closed."""
         self._descriptor = descriptor
         os.write(self._waker, b".")
 
     def stop(self) -> None:
-        """Ends the thread."""
         self._stopped.set()
         os.write(self._waker, b".")
         self._thread.join()

@@ -1,14 +1,10 @@
 """The kernel's queues: inotify(7) reports which names changed, fanotify(7) which files were written to.
 
-The kernel queues an event inside the system call that causes it. So an empty queue means that no call that had returned
-by then changed a watched directory: the queue is its own barrier.
+The kernel queues an event within the system call that causes it, so after an empty queue no earlier call is unreported.
 
-inotify reports the name through which a file was written to. If that was one of several (a hard link) and is gone by
-the time of the look, it leads nowhere, and the file has changed under its other names. fanotify reports the file, by
-its handle (name_to_handle_at(2)), for which each file system has a layout of its own. snapd uses the part of it that
-needs no privileges.
-
-Imports little: the processes that list directories start with it, and add watches to the queues of this one.
+inotify reports the name by which a file was written to. If that name (a hard link) is gone by the time of the scan,
+only fanotify identifies the file, by its handle (name_to_handle_at(2)), whose layout depends on the file system. It is
+used as far as it needs no privileges. The lister processes import this module too, so it imports little.
 """
 
 from __future__ import annotations
@@ -45,17 +41,12 @@ READ_BYTES = 1 << 18
 
 
 class Event(NamedTuple):
-    """One event.
-
-    Attributes:
-        name: in the directory; empty for the directory itself.
-        cookie: the same for both names of a rename; else 0.
-    """
+    """One event."""
 
     watch: int
     mask: int
-    name: bytes
-    cookie: int = 0
+    name: bytes  # in the directory; empty for the directory itself
+    cookie: int = 0  # the same for both names of a rename
 
 
 class Unsupported(OSError):
@@ -63,7 +54,7 @@ class Unsupported(OSError):
 
 
 def _function(name: str, *arguments: type[Any]) -> Callable[..., int]:
-    """A function of the C library; raises `Unsupported` where there is none."""
+    """Returns a function of the C library; raises `Unsupported` if there is none."""
     if not sys.platform.startswith("linux"):
         raise Unsupported(errno.ENOSYS, "inotify and fanotify exist on Linux only")
     try:
@@ -80,7 +71,7 @@ def _library() -> ctypes.CDLL:
 
 
 def _last_error(call: str) -> OSError:
-    """The error of the call of the C library that this thread just made."""
+    """Returns the error of this thread's last call of the C library."""
     code = ctypes.get_errno()
     return OSError(code, f"{call}: {os.strerror(code)}")
 
@@ -88,9 +79,7 @@ def _last_error(call: str) -> OSError:
 class Inotify:
     """One queue; that of a descriptor, or a new one.
 
-    Raises:
-        Unsupported: there is no inotify here.
-        OSError: EMFILE where the user has no queue left (`fs.inotify.max_user_instances`).
+    Raises `Unsupported`, or `OSError`: EMFILE if the user has no queue left (`fs.inotify.max_user_instances`).
     """
 
     def __init__(self, descriptor: int | None = None) -> None:
@@ -106,10 +95,9 @@ class Inotify:
         os.close(self.descriptor)
 
     def add(self, directory: int) -> int:
-        """Watches the directory that a descriptor is open on: somebody may change what a path leads to.
+        """Watches an open directory and returns the number of its watch; one directory has one.
 
-        Returns the number of the watch; one directory has one. Raises `OSError`: ENOSPC or ENOMEM where the user has no
-        watch left (`fs.inotify.max_user_watches`).
+        Raises `OSError`: ENOSPC or ENOMEM if the user has no watch left (`fs.inotify.max_user_watches`).
         """
         watch: int = self._add(self.descriptor, b"/proc/self/fd/%d" % directory, _CHANGES | _ONLY_DIRECTORIES)
         if watch < 0:
@@ -137,14 +125,12 @@ class Inotify:
                 yield Event(watch, mask, name, cookie)
 
 
-HANDLE = struct.Struct("=Ii")
-"""The head of a handle: its length in bytes, and its type."""
+HANDLE = struct.Struct("=Ii")  # the head of a handle: its length in bytes, and its type
 _LONGEST = 128
 _EMPTY_PATH = 0x1000
 
 _ON_CHILD = 0x08000000
-_WRITES = MODIFY | ATTRIB | CLOSE_WRITE | _ON_CHILD
-"""fanotify has the numbers of inotify for these."""
+_WRITES = MODIFY | ATTRIB | CLOSE_WRITE | _ON_CHILD  # fanotify has the same numbers as inotify for these
 
 _CLOSE_ON_EXEC = 0x00000001
 _NON_BLOCKING = 0x00000002
@@ -162,7 +148,7 @@ class Layout(NamedTuple):
     form: struct.Struct
 
     def inode(self, handle: bytes) -> int | None:
-        """The inode number in a handle; None if the handle has another size."""
+        """Returns the inode number in a handle; None if the handle has another size."""
         return int(self.form.unpack(handle)[0]) if len(handle) == self.size else None
 
 
@@ -179,9 +165,9 @@ _LAYOUTS = {
 
 
 def layout_of(directory: int, kind: str | None) -> Layout:
-    """The layout of the handles of a file system of this type (None: unknown), checked against an open directory of it.
+    """Returns the layout of the handles of a type of file system, checked against an open directory of it.
 
-    Raises `Unsupported` if it is not known, `OSError` (EOPNOTSUPP) where the file system has none.
+    Raises `Unsupported` if it is unknown, `OSError` (EOPNOTSUPP) if the file system has none.
     """
     layout = _LAYOUTS.get(kind or "")
     if layout is None or layout.inode(_handle(directory)) != os.fstat(directory).st_ino:
@@ -214,19 +200,17 @@ class Marker:
     def add(self, directory: int) -> None:
         """Marks an open directory, until it or the queue is gone; a second mark changes nothing.
 
-        Raises `OSError`: ENOSPC where the user has no mark left (`fs.fanotify.max_user_marks`); ENODEV, EXDEV or
-        EOPNOTSUPP where the file system has no handles.
+        Raises `OSError`: ENOSPC if the user has no mark left (`fs.fanotify.max_user_marks`); ENODEV, EXDEV or
+        EOPNOTSUPP if the file system has no handles.
         """
         if self._mark(self._queue, _ADD, _WRITES, directory, None) < 0:
             raise _last_error("fanotify_mark")
 
 
 class Fanotify:
-    """One queue of writes in marked directories, by the layout of the file handles of their file system.
+    """One queue of writes in marked directories, with the layout of their file handles.
 
-    Raises:
-        Unsupported: this system has no fanotify.
-        OSError: EPERM where it is forbidden, as in most containers; EMFILE where the user has no queue left.
+    Raises `Unsupported`, or `OSError`: EPERM if forbidden, as in most containers; EMFILE if the user has no queue left.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -246,10 +230,9 @@ class Fanotify:
         os.close(self.descriptor)
 
     def read(self) -> set[int]:
-        """Empties the queue; never waits.
+        """Empties the queue and returns the inodes of files written to or with changed attributes; never waits.
 
-        Returns the inode numbers of the files that were written to, or had an attribute changed. Raises `OSError`, and
-        `Overflow` if any file may have been written to; then the queue is empty.
+        Raises `OSError`, or `Overflow` with an empty queue if any file may have been written to.
         """
         inodes: set[int] = set()
         lost = False
@@ -283,7 +266,7 @@ class SharedQueues:
         self._markers = [Marker(queue) for queue in queues[1:]]
 
     def add(self, directory: int) -> int:
-        """Watches an open directory; returns the number of the watch, for `Clock.adopt_watch`. Raises `OSError`."""
+        """Watches an open directory; returns the watch, for `Clock.adopt_watch`. Raises `OSError`."""
         watch = self._inotify.add(directory)
         for marker in self._markers:
             marker.add(directory)

@@ -1,4 +1,4 @@
-"""The application: puts together the guard, the page and the routes."""
+"""The ASGI application: combines the guard, the page and the API routes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 FOLDER = os.path.join(os.path.dirname(__file__), "page")
-"""Where the build of `clients/web` puts them."""
+"""Where the build of `clients/web` puts the page."""
 _TYPES = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
@@ -51,7 +51,7 @@ _TYPES = {
     ".webmanifest": "application/manifest+json",
     ".woff2": "font/woff2",
 }
-"""The type of each kind of file that the page may have; files of other kinds are not served."""
+"""Content types by file extension; files of other types are not served."""
 _NOT_BUILT = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -64,13 +64,7 @@ _NOT_BUILT = """<!doctype html>
 
 
 def application(service: Service, access: Access, page: Page) -> ASGIApp:
-    """The whole of what answers requests.
-
-    Args:
-        service: what the routes of the API share.
-        access: who may ask.
-        page: its files.
-    """
+    """Returns the whole ASGI application."""
 
     async def log_in(request: Request) -> Response:
         return await login(request, access)
@@ -113,7 +107,7 @@ async def _answer(service: Service, row: Row, request: Request) -> Response:
 
 
 class _Answer(Response):
-    """An answer, and what is let go of once it has been sent."""
+    """A response that releases its resources once it has been sent."""
 
     def __init__(self, answer: Response, until: AsyncExitStack) -> None:
         super().__init__()
@@ -121,7 +115,6 @@ class _Answer(Response):
         self._until = until
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Sends it (the interface of ASGI)."""
         async with self._until:
             await self._answer(scope, receive, send)
 
@@ -140,7 +133,7 @@ async def _not_routed(request: Request, error: Exception) -> Response:
 
 
 def _without_defects(app: ASGIApp) -> ASGIApp:
-    """Logs any other error, of which only the type leaves the server."""
+    """Logs unexpected errors; clients see only their type."""
 
     async def guarded(scope, receive, send):  # type: ignore[no-untyped-def]
         began = False
@@ -162,18 +155,12 @@ def _without_defects(app: ASGIApp) -> ASGIApp:
 
 
 async def login(request: Request, access: Access) -> Response:
-    """Checks the token.
-
-    Raises:
-        InvalidParams: the body is no JSON object with a token.
-        LoginNeeded: it is not the token.
-        SnapdError: the body did not come; see `body_of`.
-    """
+    """Checks the token and sets the cookie. Raises `InvalidParams`, or `LoginNeeded` for a wrong token."""
     body = await body_of(request)
     try:
         given = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise InvalidParams("the body is no JSON", field="body") from error
+        raise InvalidParams("the body is not JSON", field="body") from error
     token = given.get("token") if isinstance(given, dict) else None
     if not isinstance(token, str):
         raise InvalidParams("token: expected a string", field="token")
@@ -183,14 +170,7 @@ async def login(request: Request, access: Access) -> Response:
 
 
 class Page:
-    """The files of the page, as they are when the server starts.
-
-    Args:
-        folder: that has them.
-
-    Attributes:
-        is_built: whether they are there.
-    """
+    """The files of the page in `folder`, read once at start. `is_built` reports whether there are any."""
 
     def __init__(self, folder: str = FOLDER) -> None:
         self._files = dict(_files(folder))
@@ -200,11 +180,11 @@ class Page:
 
     @property
     def paths(self) -> frozenset[str]:
-        """The paths under which they are served."""
+        """The URL paths of the files."""
         return frozenset(self._files)
 
     def answer(self, request: Request) -> Response:
-        """The file at the path of a request, which is one of `paths`."""
+        """The file at the path of a request, which must be one of `paths`."""
         data, kind = self._files[request.scope["path"]]
         tag = f'"{hashlib.sha256(data).hexdigest()[:32]}"'
         headers = {"ETag": tag, "Cache-Control": "no-cache", "Content-Type": kind}
@@ -214,7 +194,6 @@ class Page:
 
 
 def _files(folder: str) -> Iterator[tuple[str, tuple[bytes, str]]]:
-    """The path, the bytes and the type of each file."""
     for above, _, names in os.walk(folder):
         for name in names:
             kind = _TYPES.get(os.path.splitext(name)[1])

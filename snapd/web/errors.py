@@ -1,4 +1,4 @@
-"""Errors as `application/problem+json` (RFC 9457), those that only HTTP has among them."""
+"""Errors as `application/problem+json` (RFC 9457), including those that only HTTP has."""
 
 from __future__ import annotations
 
@@ -17,13 +17,11 @@ if TYPE_CHECKING:
 
 MEDIA_TYPE = "application/problem+json"
 STATUS = {kind: error.status for kind, error in ERRORS.items()} | {"requestCancelled": 503}
-"""The status of each kind of error."""
+"""The HTTP status of each kind of error."""
 _NO_DAEMON = frozenset({"ECONNREFUSED", "EPIPE"})
 
 
 def _of_http(name: str, status: int, hint: str) -> type[SnapdError]:
-    """A kind of error that only HTTP has, with the status of its answer and what to do next."""
-
     class OfHttp(SnapdError):
         __doc__ = f"An error of the kind `{name}`."
         kind = name
@@ -50,19 +48,14 @@ Defect = _of_http("internalError", 500, "the server's standard error says more; 
 
 
 def status_of(error: SnapdError) -> int:
-    """The HTTP status of an error; one of a kind that only a newer daemon knows is a failure behind this server."""
+    """The HTTP status of an error; a kind that only a newer daemon has is an upstream failure (502)."""
     if error.data.get("errno") in _NO_DAEMON:
         return 503
     return STATUS.get(error.kind, 502)
 
 
 def problem(error: SnapdError, headers: Mapping[str, str] | None = None) -> Response:
-    """The answer for an error.
-
-    Args:
-        error: its data become fields of the problem, beside those that every problem has.
-        headers: more of them.
-    """
+    """The response for an error, whose data become fields of the problem."""
     status = status_of(error)
     fields = {
         **error.data,
@@ -78,5 +71,5 @@ def problem(error: SnapdError, headers: Mapping[str, str] | None = None) -> Resp
 
 
 def _title(kind: str) -> str:
-    """A heading for a kind; of one that only HTTP has, its own words: `readOnly` is "read only"."""
+    """The heading for a kind; a kind that only HTTP has is split into words: `readOnly` is "read only"."""
     return ERROR_TITLES.get(kind) or re.sub("[A-Z]", lambda letter: f" {letter[0].lower()}", kind)

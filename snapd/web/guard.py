@@ -1,8 +1,8 @@
-"""Stands before every route: it turns away what the browser's rules alone would let through.
+"""Checks every request before it reaches a route.
 
-A page of another site can send requests to a port of this machine, and a name of its own can lead there (DNS
-rebinding). So a request is answered only if it names this server, was not made by a page of another origin, brings the
-token or the cookie, and, where it changes something, says that its body is JSON, which no form can say.
+A page of another site can send requests to a port of this machine, and its own domain name can resolve to it (DNS
+rebinding). So a request must name this server, must not come from a page of another origin, must carry the token or the
+cookie, and, if it changes something, must declare a JSON body, which no form can do.
 """
 
 from __future__ import annotations
@@ -23,12 +23,11 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_HEAD = 32 << 10
-"""The longest path with its query and the headers of a request, in bytes."""
+"""The most bytes of path, query and headers."""
 MAX_BODY = 1 << 20
-"""The longest body of a request, in bytes."""
 LOGIN = "/login"
 ADMITTED = "snapd.admitted"
-"""In the scope of a request that brought the token or the cookie."""
+"""Set in the scope of a request that carries the token or the cookie."""
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -41,22 +40,15 @@ _ALWAYS = {
     b"cross-origin-opener-policy": b"same-origin",
     b"cache-control": b"no-store",
 }
-"""The headers of every answer that does not set them itself."""
+"""Default headers of every response."""
 _FOREIGN = (b"cross-site", b"same-site")
-"""What `Sec-Fetch-Site` says of a page of another origin; other ports of a host are the same site."""
+"""Values of `Sec-Fetch-Site` for a page of another origin; other ports of a host count as the same site."""
 _READING = ("GET", "HEAD")
 _SCHEME = b"bearer "
 
 
 class Guard:
-    """Passes on what may be answered.
-
-    Args:
-        app: answers.
-        access: who may ask.
-        public: the paths of the page's own files, which everybody may read.
-        read_only: whether nothing may be changed.
-    """
+    """Passes permitted requests on to `app`; anyone may read the paths in `public`, the files of the page."""
 
     def __init__(self, app: ASGIApp, access: Access, public: Collection[str], *, read_only: bool) -> None:
         self._app = app
@@ -65,18 +57,18 @@ class Guard:
         self._read_only = read_only
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers a request (the interface of ASGI)."""
+        """Answers a request (ASGI)."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
         if scope["type"] != "http":
-            # before the handshake, this refuses a WebSocket
+            # before the handshake, this message refuses a WebSocket
             await send({"type": "websocket.close", "code": 1008})
             return
         send = _with_headers(send)
         headers = _grouped(scope["headers"])
         try:
-            # as it was sent: a slash in the name of a session is no part of the path
+            # the raw path: an encoded slash in a session id does not separate path segments
             scope["path"] = scope["raw_path"].decode("ascii", "replace")
             _check_head(scope)
             self._check(scope, headers)
@@ -88,11 +80,10 @@ class Guard:
         await self._app(scope, _limited(receive), send)
 
     def _check(self, scope: Scope, headers: dict[bytes, list[bytes]]) -> None:
-        """Raises the error that answers a request that must not be passed on."""
         verb, path = scope["method"], scope["path"]
         self._check_names(headers)
         _check_site(headers, is_page=verb in _READING and path == "/")
-        # what is public is not secret, but a page of another name must not be this page
+        # public files are not secret, but they must not be served under another host name
         is_public = path == LOGIN or (verb in _READING and path in self._public)
         if not is_public and not self._access.admits(headers.get(b"authorization", []), headers.get(b"cookie", [])):
             raise errors.LoginNeeded("the request has neither the token of this server nor its cookie")
@@ -111,7 +102,7 @@ class Guard:
 
 
 def _check_head(scope: Scope) -> None:
-    """Holds a head to its limit that came in one piece; h11 looks only at what it has while it waits for more."""
+    """Limits a head that arrived in one piece; h11 checks the size only while it waits for more."""
     fields = sum(len(name) + len(value) for name, value in scope["headers"])
     if len(scope["raw_path"]) + len(scope["query_string"]) + fields > MAX_HEAD:
         raise errors.HeadTooLarge(f"the head of the request is longer than {MAX_HEAD} bytes", limit=MAX_HEAD)
@@ -132,7 +123,7 @@ def _check_body(headers: dict[bytes, list[bytes]]) -> None:
     if given != "application/json":
         raise errors.WrongContentType("the body of the request is not declared as JSON")
     for length in headers.get(b"content-length", []):
-        # a number of many digits is over the limit without being worked out
+        # a number of many digits is over the limit; int() of it could be slow
         if len(length) > len(str(MAX_BODY)) or int(length) > MAX_BODY:
             raise _too_large()
 
@@ -142,7 +133,6 @@ def _too_large() -> SnapdError:
 
 
 def _limited(receive: Receive) -> Receive:
-    """Receives no more of a body than may come."""
     came = 0
 
     async def receive_limited() -> Message:
@@ -157,8 +147,6 @@ def _limited(receive: Receive) -> Receive:
 
 
 def _with_headers(send: Send) -> Send:
-    """Adds the headers that every answer has."""
-
     async def send_with_headers(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
             given = list(message.get("headers", []))
@@ -170,7 +158,6 @@ def _with_headers(send: Send) -> Send:
 
 
 def _grouped(headers: list[tuple[bytes, bytes]]) -> dict[bytes, list[bytes]]:
-    """All values of each header, by its name, which ASGI gives in lower case."""
     found: dict[bytes, list[bytes]] = {}
     for name, value in headers:
         found.setdefault(name, []).append(value)
@@ -182,19 +169,7 @@ def _text(value: bytes) -> str:
 
 
 class Access:
-    """What a request has to bring.
-
-    Args:
-        port: on which the server listens.
-        hosts: under which it is reached; an IPv6 address in brackets.
-        secure: whether it speaks TLS.
-
-    Attributes:
-        token: what programs send, and what the page logs in with.
-        cookie: the name of the cookie.
-        hosts: what the header `Host` may be.
-        origins: what the header `Origin` may be.
-    """
+    """The token for programs and the login, and the accepted values of `Host` (IPv6 in brackets) and `Origin`."""
 
     def __init__(self, port: int, hosts: Iterable[str], *, secure: bool) -> None:
         scheme, default = ("https", 443) if secure else ("http", 80)
@@ -202,16 +177,16 @@ class Access:
         self.cookie = f"snapd-{port}"
         self.hosts = frozenset(name for host in hosts for name in _names(host, port, default))
         self.origins = frozenset(f"{scheme}://{name}" for name in self.hosts)
-        # another secret than the token: a browser sends cookies to every port of a host
+        # not the token: a browser sends cookies to every port of a host
         self._session = secrets.token_urlsafe(32)
         self._secure = secure
 
     def is_token(self, given: str) -> bool:
-        """Whether this is the token; the time that it takes tells nothing about it."""
+        """Compares with the token in constant time."""
         return _is_same(given.encode("utf-8", "surrogatepass"), self.token)
 
     def admits(self, authorizations: list[bytes], cookies: list[bytes]) -> bool:
-        """Whether a request with these headers `Authorization` and `Cookie` may ask for something."""
+        """Whether these `Authorization` and `Cookie` headers carry the token or the cookie."""
         if authorizations:
             given = authorizations[0]
             is_bearer = len(authorizations) == 1 and given[: len(_SCHEME)].lower() == _SCHEME
@@ -221,13 +196,13 @@ class Access:
         return any(_is_same(pair[len(wanted) :], self._session) for pair in pairs if pair.startswith(wanted))
 
     def set_cookie(self) -> str:
-        """The header `Set-Cookie` for whoever has logged in."""
+        """The `Set-Cookie` header for a login."""
         secure = "; Secure" if self._secure else ""
         return f"{self.cookie}={self._session}; HttpOnly; SameSite=Strict; Path=/{secure}"
 
 
 def _names(host: str, port: int, default: int) -> list[str]:
-    """What clients call a host: without its port where that is the scheme's own."""
+    """How clients write a host: without its port if that is the scheme's default."""
     return [f"{host}:{port}".lower(), *([host.lower()] if port == default else [])]
 
 

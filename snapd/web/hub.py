@@ -1,4 +1,4 @@
-"""Passes on what the daemon says to every stream; lives on the event loop."""
+"""Distributes the daemon's notifications to all event streams; runs on the event loop."""
 
 from __future__ import annotations
 
@@ -12,20 +12,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 MAX_STREAMS = 64
-"""Streams at once."""
 _MAX_EVENTS = 1000
 _MAX_BYTES = 8 << 20
-"""What is kept for a stream that is not read, at most: events, and bytes of them."""
+"""The most events, and bytes of them, that are queued for a stream that is not read."""
 
 
 @attrs.frozen
 class Event:
     """An event as it is sent.
 
-    Attributes:
-        seq: the number of the notification; None for what only this server tells, which cannot be caught up with.
-        data: its lines.
-        is_reset: whether everything has to be loaded anew, and the numbers go on from this one.
+    `seq` is the number of the notification, None for an event of this server that cannot be replayed. After a reset the
+    client must reload everything, and numbers continue from this one.
     """
 
     seq: int | None
@@ -39,21 +36,21 @@ def notification(method: str, params: Mapping[str, Any]) -> Event:
 
 
 def reset(latest: int) -> Event:
-    """The event for a client that missed some that are not kept."""
+    """The event for a client that missed events that are not kept."""
     return Event(latest, b"id: %d\n%s" % (latest, _lines("reset", {"latest": latest})), is_reset=True)
 
 
 def _lines(method: str, params: Mapping[str, Any]) -> bytes:
-    # JSON has no line breaks outside of its escapes
+    # encoded JSON has no line breaks
     return b"event: %s\ndata: %s\n\n" % (method.encode(), orjson.dumps(params))
 
 
 class EventQueue:
-    """What has been told and not been sent on one stream yet. It ends, rather than grow, if it is not read."""
+    """Unsent events of one stream. If the client does not read, the queue ends instead of growing."""
 
     def __init__(self, begins_at: int) -> None:
         self.begins_at = begins_at
-        """The number of the latest notification before it."""
+        """The number of the latest notification before this queue."""
         self.has_ended = asyncio.Event()
         self._events: list[Event] = []
         self._bytes = 0
@@ -69,13 +66,13 @@ class EventQueue:
             self._came.set()
 
     def end(self) -> None:
-        """Lets go of everything; the client comes again with the id of the last event that it read."""
+        """Drops everything; the client reconnects with the id of the last event that it read."""
         self._events.clear()
         self.has_ended.set()
         self._came.set()
 
     async def take(self, seconds: float) -> list[Event]:
-        """What has come, none after that many seconds without any; none, too, once this has ended."""
+        """Waits for events; empty after `seconds` without one, or if the queue has ended."""
         try:
             await asyncio.wait_for(self._came.wait(), seconds)
         except TimeoutError:
@@ -88,11 +85,7 @@ class EventQueue:
 
 
 class Hub:
-    """Passes on what the daemon says.
-
-    Args:
-        loop: the event loop; the methods of `Hearer` are called in another thread, the others on the loop.
-    """
+    """Distributes notifications; the methods of `Hearer` are called in another thread, all others on `loop`."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -100,7 +93,7 @@ class Hub:
         self._streams: set[EventQueue] = set()
         self._has_ended = False
 
-    # -- what the daemon says; see `Hearer`
+    # -- the methods of `Hearer`
 
     def begin(self, seq: int) -> None:
         """See `Hearer.begin`."""
@@ -126,7 +119,7 @@ class Hub:
     # -- on the loop
 
     def add(self) -> EventQueue | None:
-        """A stream of what is told from now on; None if there are too many."""
+        """Opens a stream that starts now; None if there are too many."""
         if self._has_ended or len(self._streams) >= MAX_STREAMS:
             return None
         waiting = EventQueue(self._seq)
@@ -138,7 +131,7 @@ class Hub:
         self._streams.discard(waiting)
 
     def end(self) -> None:
-        """Ends all streams, and has no more."""
+        """Ends all streams and refuses new ones."""
         self._has_ended = True
         for waiting in self._streams:
             waiting.end()

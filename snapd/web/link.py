@@ -1,4 +1,4 @@
-"""The connections to the daemon: any thread sends requests, one listens."""
+"""The connections to the daemon: any thread may send requests; one thread listens."""
 
 from __future__ import annotations
 
@@ -28,42 +28,32 @@ if TYPE_CHECKING:
     Connect = Callable[[], tuple[RemoteBackend, Client]]
 
 _NEVER_GIVEN = (1 << 53) - 1
-"""A number of a notification that no daemon has given out: whoever asks for what came since learns the latest one."""
+"""A notification number that no daemon issues: a client that asks for events since then gets the latest number."""
 MAX_OTHERS = 64
-"""Requests about other folders at once; each has a connection to the daemon."""
+"""The most requests about other folders at once; each has its own connection."""
 
 
 class Hearer(Protocol):
-    """Hears what the daemon says, in the thread that listens, but for the first call."""
+    """Receives the daemon's notifications: `begin` in the caller's thread, all others in the listening thread."""
 
     def begin(self, seq: int) -> None:
-        """Called once, before anything else: the number of the latest notification."""
+        """Called once, before anything else, with the number of the latest notification."""
 
     def notified(self, method: str, params: dict[str, Any]) -> None:
-        """A notification, in the order of their numbers, each once."""
+        """Called with each notification once, in the order of their numbers."""
 
     def missed(self, latest: int) -> None:
-        """Some notifications are lost, up to this number."""
+        """Called if notifications up to this number are lost."""
 
     def disconnected(self, why: str) -> None:
-        """The daemon cannot be asked any more."""
+        """Called when the daemon becomes unreachable."""
 
     def reconnected(self) -> None:
-        """The daemon can be asked again."""
+        """Called when the daemon is reachable again."""
 
 
 class Link:
-    """Asks the daemon about one folder, over two connections: one for what changes something, one for everything else.
-
-    On one connection, whatever is asked later waits for a change.
-
-    Args:
-        connect: connects to the daemon, and opens the folder.
-        hearer: hears what the daemon says.
-
-    Raises:
-        SnapdError: the daemon cannot be reached, or refuses the folder.
-    """
+    """Sends requests about one folder over two connections: one for changes, as these delay later requests."""
 
     def __init__(self, connect: Connect, hearer: Hearer) -> None:
         self._connect = connect
@@ -85,20 +75,13 @@ class Link:
 
     @property
     def problem(self) -> str | None:
-        """Why the daemon cannot be asked now; None if it can."""
+        """Why the daemon cannot be reached now; None if it can."""
         return None if self._reader.is_open else self._why or "the connection is lost"
 
     def request(self, method: Any, params: Any, cancellation: Cancellation | None = None) -> Any:
-        """The result of a request, as JSON values.
+        """Sends a request and returns its result as JSON values.
 
-        Args:
-            method: of the wire's table.
-            params: JSON values.
-            cancellation: lets another thread cancel it.
-
-        Raises:
-            SnapdError: the error that answers the request; `IoError` where the daemon cannot be reached; `Cancelled`
-                once this is closed.
+        Raises its error, `IoError` if the daemon cannot be reached, or `Cancelled` after `close`.
         """
         try:
             backend = self._opened_writer() if METHODS[method].access == "writes" else self._reader
@@ -109,7 +92,7 @@ class Link:
             raise
 
     def close(self) -> None:
-        """Ends the connections, and with them the requests that run."""
+        """Closes the connections, which ends running requests."""
         with self._lock:
             self._is_closed = True
             backends = [self._reader, *([] if self._writer is None else [self._writer])]
@@ -125,7 +108,7 @@ class Link:
                 try:
                     self._writer, _ = self._connect()
                 except SnapdError as error:
-                    # whatever is wrong, it is not what was asked
+                    # the request itself is not at fault
                     message = f"the daemon cannot be reached: {error.message}"
                     raise IoError(message, hint=error.hint, errno="ECONNREFUSED") from error
             return self._writer
@@ -150,12 +133,7 @@ class Link:
 
 
 class OtherFolders:
-    """The folders that the daemon has open.
-
-    Args:
-        connect_to: makes what connects to the daemon about a folder, if the daemon has that folder open.
-        executor: the threads that wait for the daemon.
-    """
+    """The other folders that the daemon has open; `connect_to` connects only to those."""
 
     def __init__(self, connect_to: Callable[[str], Connect], executor: Executor) -> None:
         self._connect_to = connect_to
@@ -164,16 +142,7 @@ class OtherFolders:
 
     @asynccontextmanager
     async def opened(self, folder: str) -> AsyncIterator[tuple[Link, Hub]]:
-        """A link to the daemon about a folder, and what the daemon tells of it.
-
-        Args:
-            folder: absolute path.
-
-        Raises:
-            Busy: too many requests ask about other folders.
-            WorkspaceNotOpen: the daemon does not have it open.
-            SnapdError: the daemon cannot be reached, or refuses the folder.
-        """
+        """A link to the daemon about a folder, and its hub. Raises `Busy`, or `WorkspaceNotOpen`."""
         if len(self._hubs) >= MAX_OTHERS:
             raise Busy(f"{MAX_OTHERS} requests ask about other folders")
         loop = asyncio.get_running_loop()
@@ -184,7 +153,7 @@ class OtherFolders:
             try:
                 yield link, hub
             finally:
-                # also where this task is cancelled
+                # also if this task is cancelled
                 await asyncio.shield(loop.run_in_executor(self._executor, link.close))
         finally:
             self._hubs.discard(hub)
@@ -194,12 +163,12 @@ class OtherFolders:
         try:
             return await asyncio.wrap_future(opening)
         except asyncio.CancelledError:
-            # a thread may be at it still
+            # a thread may still be connecting
             opening.add_done_callback(_close)
             raise
 
     def end(self) -> None:
-        """Ends all streams of what the daemon tells."""
+        """Ends all event streams."""
         for hub in self._hubs:
             hub.end()
 
@@ -210,14 +179,7 @@ def _close(opening: Future[Link]) -> None:
 
 
 def path_of(named: str) -> str:
-    """The folder that a request names.
-
-    Args:
-        named: an absolute path, or a `file:` URI.
-
-    Raises:
-        InvalidParams: it is neither.
-    """
+    """The path for an absolute path or `file:` URI. Raises `InvalidParams` for anything else."""
     path = os.fsdecode(from_uri(named, "workspace")) if named.startswith("file:") else named
     if not os.path.isabs(path) or "\0" in path:
         raise InvalidParams("workspace: expected an absolute path, or a file: URI", field="workspace")

@@ -1,4 +1,4 @@
-"""Listens, answers until it is told to stop, and ends in order."""
+"""Runs the HTTP server until a signal stops it."""
 
 from __future__ import annotations
 
@@ -31,30 +31,21 @@ if TYPE_CHECKING:
     from .link import Connect
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-"""What browsers call this machine."""
 _THREADS, _QUICK_THREADS, _SLOW_THREADS = 16, 2, 2
-"""Requests that the daemon is asked at once: most of them, for its status, and to search."""
+"""Threads for concurrent requests to the daemon: for most requests, for status, and for searches."""
 _CONNECTIONS = 256
 _IDLE_SECONDS = 30
 _LAST_SECONDS = 5
-"""How long what runs may go on once the server has been told to stop."""
+"""How long running requests may take once the server stops."""
 STRANGERS = 100
-"""Connections on which nobody has shown the token or the cookie: one more costs the oldest of them its place."""
+"""The most connections without token or cookie; one more closes the oldest."""
 HEAD_SECONDS = 30.0
-"""How long the head of a request may take to come, from the first of its bytes or from the connection on."""
+"""How long the head of a request may take, from its first byte or from the connection on."""
 
 
 @attrs.frozen
 class Options:
-    """What the command line says.
-
-    Attributes:
-        folder: absolute path of the workspace.
-        host: on which to listen: an address, or a name of this machine.
-        port: 0 for any that is free.
-        read_only: whether nothing may be changed.
-        certificate: paths of the files of certificate and key, for TLS; None for plain HTTP.
-    """
+    """Options of the command line; port 0 means any free port, `certificate` has the paths of certificate and key."""
 
     folder: str
     host: str
@@ -64,17 +55,9 @@ class Options:
 
 
 def serve(options: Options, connect_to: Callable[[str], Connect], ready: Callable[[str, str], None]) -> None:
-    """Serves until SIGINT or SIGTERM.
+    """Serves until SIGINT or SIGTERM; calls `ready` with the browser's address and the token when it accepts requests.
 
-    Args:
-        options: of the command.
-        connect_to: makes what connects to the daemon about a folder; another folder than that of the options only if
-            the daemon has it open.
-        ready: called with the address for the browser and the token, once requests are answered.
-
-    Raises:
-        IoError: the port is taken, or cannot be listened on.
-        SnapdError: the daemon cannot be reached, or refuses the folder.
+    `connect_to` connects to the daemon about a folder, other than that of the options only if the daemon has it open.
     """
     # a browser that goes away in the middle of an answer is no matter for the log
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
@@ -84,11 +67,7 @@ def serve(options: Options, connect_to: Callable[[str], Connect], ready: Callabl
 
 @contextlib.contextmanager
 def listening(host: str, port: int) -> Iterator[socket.socket]:
-    """A socket that listens.
-
-    Raises:
-        IoError: it cannot.
-    """
+    """A listening socket. Raises `IoError` if that fails."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -139,7 +118,7 @@ async def _serve(
         await server.serve([listener])
     finally:
         end_streams()
-        # with it, the requests end that threads wait for
+        # this also ends the requests that threads wait for
         await loop.run_in_executor(None, link.close)
         for pool in pools:
             pool.shutdown()
@@ -155,7 +134,7 @@ def _config(app: object, options: Options) -> uvicorn.Config:
         lifespan="off",
         log_config=None,
         access_log=False,
-        # what stands in such headers is not believed
+        # do not trust such headers
         proxy_headers=False,
         server_header=False,
         limit_concurrency=_CONNECTIONS,
@@ -168,7 +147,7 @@ def _config(app: object, options: Options) -> uvicorn.Config:
 
 
 class _Server(uvicorn.Server):
-    """Ends in order, where uvicorn itself would raise the signal once more at the end."""
+    """Does not raise the signal once more after shutdown, as uvicorn would."""
 
     def __init__(self, config: uvicorn.Config, end_streams: Callable[[], None]) -> None:
         super().__init__(config)
@@ -176,7 +155,7 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Takes SIGINT and SIGTERM for as long as it serves."""
+        """Handles SIGINT and SIGTERM while it serves."""
         loop = asyncio.get_running_loop()
         signals = (signal.SIGINT, signal.SIGTERM)
         for each in signals:
@@ -188,7 +167,7 @@ class _Server(uvicorn.Server):
                 loop.remove_signal_handler(each)
 
     def _stop(self) -> None:
-        # who presses Ctrl-C twice does not want to wait
+        # a second Ctrl-C ends at once
         self.force_exit = self.should_exit
         self.should_exit = True
         # streams never end by themselves
@@ -196,7 +175,7 @@ class _Server(uvicorn.Server):
 
 
 class Connection(H11Protocol):
-    """Speaks HTTP; uvicorn itself would wait for the head of a request without end."""
+    """An HTTP connection with a time limit for the head of a request, which uvicorn lacks."""
 
     _strangers: ClassVar[dict[Connection, None]] = {}
 
@@ -205,7 +184,7 @@ class Connection(H11Protocol):
         self._late: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Called once the connection is there."""
+        """Called by asyncio when the connection is open."""
         super().connection_made(transport)
         self._expect_head()
         self._strangers[self] = None
@@ -221,12 +200,12 @@ class Connection(H11Protocol):
         return bool(self.scope) and ADMITTED in self.scope
 
     def data_received(self, data: bytes) -> None:
-        """Called with what the client has sent."""
+        """Called by asyncio with data from the client."""
         super().data_received(data)
         self._expect_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Called once the connection is gone."""
+        """Called by asyncio when the connection is closed."""
         self._forget()
         self._strangers.pop(self, None)
         super().connection_lost(exc)

@@ -29,7 +29,7 @@ class AgentReportParams(RequestParams):
     """Records what an agent does. What follows from an event is decided here, from the open steps of the session.
 
     - `"callBegin"` begins a step for a call of a tool, and `"callEnd"` ends it. A call that only reads is not reported.
-    - `"callOver"` says that nothing of a call runs any more. If its step is still open, the call was denied or failed
+    - `"callOver"` means that a call has ended altogether. If its step is still open, the call was denied or failed
       before it began, and its step owns nothing.
     - `"taskEnd"` ends what `"callEnd"` left with `background`.
     - `"prompt"` ends the turn before and records a message.

@@ -73,9 +73,10 @@ class StepChangesResult:
 
 @attrs.frozen(kw_only=True)
 class PrefixesParams(RequestParams):
-    """Tells by which beginnings to show ids and hashes: the shortest ones that no other id or hash has.
+    """Returns the shortest beginnings by which to show ids and hashes: those that no other id or hash has.
 
-    The others are those of the folder and those that were fetched. A beginning has 6 characters or more, if the id has.
+    They differ from all others in the folder, fetched ones included. A beginning has at least 6 characters, unless the
+    id is shorter.
     """
 
     ids: Annotated[list[str], "Ids of steps, sessions and messages, and hashes of snapshots."]

@@ -18,7 +18,7 @@ class CheckParams(RequestParams):
     that finds something, delay them. `storeCorrupt` means that the store is gone.
     """
 
-    repair: Annotated[bool, "Repair what can be repaired. Not together with `quick`."] = False
+    repair: Annotated[bool, "Repair what can be repaired. Cannot be used with `quick`."] = False
     quick: Annotated[bool, "Read only references, records, events and the ends of packs."] = False
 
 

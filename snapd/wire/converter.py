@@ -1,8 +1,8 @@
-"""Converts between JSON values and the classes of the wire, strictly: it coerces nothing, and names what is wrong.
+"""Converts between JSON values and the classes of the wire, strictly: it coerces nothing, and reports what is wrong.
 
 By default, cattrs turns null into `"None"` and `"ab"` into `["a", "b"]`, which is dangerous for paths. The hooks here
 make a string only from a string, an integer only from an integer that is not a boolean, and a list only from a list.
-They know the types that `values` and its siblings use; a class with a field of any other type fails on first use.
+They cover the types that `values` and similar modules use; a class with a field of any other type fails on first use.
 """
 
 from __future__ import annotations
@@ -36,10 +36,9 @@ _JSON_NAMES: Mapping[type, str] = {
 class InvalidParams(Exception):
     """A value does not fit its class.
 
-    Attributes:
-        field: the path of the field in the JSON, such as `patches[0].files[2]`; `params` for the whole value.
-        problem: what is wrong with the field, such as `expected an integer, got a string`.
-        known: the names that an unknown field could have; or what a missing one takes.
+    `field` is the path in the JSON, such as `patches[0].files[2]`, or `params` for the whole value; `problem` is such
+    as `expected an integer, got a string`; `known` has the valid names for an unknown field, or the values for a
+    missing one.
     """
 
     def __init__(self, field: str, problem: str, known: Iterable[str] = ()) -> None:
@@ -65,21 +64,16 @@ class _Mismatch(Exception):
 
 
 def wire_name(name: str) -> str:
-    """The camelCase name of a Python field: `freed_bytes` is `freedBytes`, `from_` is `from`."""
+    """Returns the camelCase name of a Python field: `freed_bytes` is `freedBytes`, `from_` is `from`."""
     head, *rest = name.rstrip("_").split("_")
     return head + "".join(part.capitalize() for part in rest)
 
 
 def structure(obj: object, cls: type[T], *, forbid_extra: bool = False) -> T:
-    """Makes an object of a wire class from a JSON value.
+    """Makes an object of a wire class from a JSON value; null means an empty object.
 
-    Args:
-        obj: the JSON value; null means an empty object.
-        cls: the class, such as the `params` of a method.
-        forbid_extra: whether to refuse fields that the class does not have, instead of ignoring them.
-
-    Raises:
-        InvalidParams: the value does not fit. It names the first field that is wrong.
+    With `forbid_extra`, refuses unknown fields instead of ignoring them. Raises `InvalidParams` for the first wrong
+    field.
     """
     converter = _FORBIDDING if forbid_extra else _IGNORING
     try:
@@ -89,7 +83,7 @@ def structure(obj: object, cls: type[T], *, forbid_extra: bool = False) -> T:
 
 
 def unstructure(value: attrs.AttrsInstance) -> dict[str, Any]:
-    """Makes a JSON value from an object of a wire class, without the optional fields that have their default."""
+    """Makes a JSON value from an object of a wire class, without optional fields that have their default."""
     unstructured: dict[str, Any] = _IGNORING.unstructure(value)
     return unstructured
 
@@ -99,7 +93,7 @@ def _mismatch(expected: str, value: object) -> _Mismatch:
 
 
 def _described(annotation: Any) -> str:
-    """The name of a type for `expected ...`."""
+    """Returns the name of a type for `expected ...`."""
     origin = get_origin(annotation)
     if origin is Annotated:
         base, *marks = get_args(annotation)
@@ -206,7 +200,7 @@ def _list_hook(annotation: Any, converter: Converter) -> Structure:
 
 
 def _is_empty_array(value: Any) -> bool:
-    """Whether a value may stand for an empty object: some languages, such as Lua, cannot tell one from the other."""
+    """Whether a value may stand for an empty object: some languages, such as Lua, cannot distinguish the two."""
     return type(value) is list and not value
 
 

@@ -63,7 +63,7 @@ ERRORS: dict[str, ErrorKind] = {
             "workspaceRefused",
             "folder not allowed",
             "The folder is the root of a file system, the home directory, or the store itself or a folder around it; "
-            "it is not a directory; or it belongs to somebody else.",
+            "it is not a directory; or it belongs to another user.",
             status=403,
         ),
         ErrorKind(
@@ -138,7 +138,7 @@ ERRORS: dict[str, ErrorKind] = {
             1014,
             "remoteFailed",
             "other machine failed",
-            "Another machine could not be reached, did not let us in, or refused. `data.remote` names it; "
+            "Another machine could not be reached, refused the login, or refused the request. `data.remote` names it; "
             "`data.reason` is `unreachable`, `auth`, `refused` or `interrupted`. Where a file builds on a commit "
             "of the project that is missing here, `data.commit` names it. Nothing is half done.",
         ),
@@ -153,22 +153,22 @@ ERRORS: dict[str, ErrorKind] = {
             1016,
             "untrusted",
             "not trusted",
-            "What came from another machine is not what it says, or over a limit. Nothing of it was taken.",
+            "Data from another machine is not what it claims to be, or is over a limit. Nothing of it was kept.",
         ),
         ErrorKind(
             1017,
             "fileChanged",
             "file changed meanwhile",
-            "A file is not as the client was shown it (`data.reason` is `changedSince`), or has unsaved text in an "
-            "editor (`unsavedInEditor`). `data.file` names it. Nothing was done.",
+            "A file differs from what the client was shown (`data.reason` is `changedSince`), or has unsaved text in "
+            "an editor (`unsavedInEditor`). `data.file` names it. Nothing was done.",
             status=409,
         ),
         ErrorKind(
             1018,
             "signingFailed",
             "signing failed",
-            "What should leave the machine could not be signed. `data.reason` is `noKey` (the key cannot be used), "
-            "`passphrase` (it has one, which nobody can be asked for) or `noProgram`. Nothing left the machine.",
+            "The data to send could not be signed. `data.reason` is `noKey` (the key cannot be used), "
+            "`passphrase` (the key has one, and snapd cannot ask for it) or `noProgram`. Nothing left the machine.",
         ),
         ErrorKind(
             1019,

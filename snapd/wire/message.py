@@ -28,7 +28,7 @@ class Message:
 
 @attrs.frozen(kw_only=True)
 class SessionMessageParams(RequestParams):
-    """Records that somebody sent a message to the agent, with a snapshot of the working tree.
+    """Records that a person sent a message to the agent, with a snapshot of the working tree.
 
     Steps that are begun from now on without a `messageId` belong to it. Sending a message again only replaces its text.
     """
@@ -71,9 +71,10 @@ class SessionMessagesResult:
 
 @attrs.frozen(kw_only=True)
 class SessionNewsParams(RequestParams):
-    """Returns what others did to the work of a session since its agent last got news, and records that it got them now.
+    """Returns what others did to the work of a session since the last such request, and records that it was reported.
 
-    For whoever can pass it on to the agent, such as a hook. It returns nothing if the setting `tellAgents` is `false`.
+    For clients that can pass it on to the agent, such as a hook. It returns nothing if the setting `tellAgents` is
+    `false`.
     """
 
     session_id: Annotated[str, SESSION]
@@ -90,7 +91,7 @@ class SessionNewsResult:
         "The files of its steps that somebody else changed, ordered by file: how they differ from then.",
     ]
     former_histories: Annotated[
-        list[FormerHistory] | None, "The histories that the folder may take, once in a session: the user is to know."
+        list[FormerHistory] | None, "The histories that the folder may adopt, once in a session: show them to the user."
     ] = None
 
 
@@ -188,4 +189,4 @@ class SessionActivity:
 class ActivityResult:
     """The result of `session/activity`."""
 
-    sessions: Annotated[list[SessionActivity], "The sessions with a prompt or a step, the one that worked last first."]
+    sessions: Annotated[list[SessionActivity], "The sessions with a prompt or a step, most recent first."]

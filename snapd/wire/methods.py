@@ -35,26 +35,18 @@ COMMON_ERRORS = (
 
 @attrs.frozen(eq=False)
 class Method(Generic[P, R]):
-    """A request and its answer. The docstring of its params says what it does, in Markdown.
-
-    Attributes:
-        name: the method name of the request.
-        params: the class of its params.
-        result: the class of its result.
-        access: what it does to the workspace; a function where that depends on the params.
-        own_errors: the kinds of `errors.ERRORS` that it may fail with, besides `COMMON_ERRORS`.
-        idempotent: whether a client may send it again after it lost the connection: sent twice, the request has the
-            same effect and the same answer as sent once. The name of a param if it holds only with that param. By
-            default, it is true unless the method always writes.
-        quick: whether it reads no objects, so that it need not wait for the requests that do.
-    """
+    """A request and its answer. The docstring of its params says what it does, in Markdown."""
 
     name: str
     params: type[P]
     result: type[R]
-    access: Access | Callable[[P], Access]
-    own_errors: tuple[str, ...] = ()
+    access: Access | Callable[[P], Access]  # what it does to the workspace; a function where that depends on the params
+    own_errors: tuple[str, ...] = ()  # the kinds of `errors.ERRORS` that it may fail with, besides `COMMON_ERRORS`
+    # whether a client may send it again after it lost the connection: sent twice, the request has the same effect and
+    # the same answer as sent once. The name of a param if it holds only with that param. By default, it is true unless
+    # the method always writes.
     idempotent: bool | str = attrs.field(kw_only=True)
+    # whether it reads no objects, so that it need not wait for the requests that do
     quick: bool = attrs.field(kw_only=True, default=False)
 
     @idempotent.default
@@ -67,14 +59,14 @@ class Method(Generic[P, R]):
         return (*COMMON_ERRORS, *self.own_errors)
 
     def access_of(self, params: P) -> Access:
-        """What a request with these params does to the workspace."""
+        """Returns what a request with these params does to the workspace."""
         return self.access if isinstance(self.access, str) else self.access(params)
 
     @property
     def changes(self) -> bool | None:
-        """Whether it changes something, here or elsewhere; None if `access_of` says that.
+        """Whether it changes something, here or elsewhere; None if `access_of` decides.
 
-        A snapshot by itself changes nothing that anybody has.
+        A snapshot by itself does not count as a change.
         """
         if callable(self.access):
             return None
@@ -91,12 +83,7 @@ class Method(Generic[P, R]):
 
 @attrs.frozen
 class Notification:
-    """A message that the daemon sends without being asked. The docstring of its params says when, in Markdown.
-
-    Attributes:
-        name: the method name of the notification.
-        params: the class of its params.
-    """
+    """A message that the daemon sends unasked. The docstring of its params says when, in Markdown."""
 
     name: str
     params: type[notifications.NotificationParams]

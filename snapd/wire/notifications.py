@@ -71,7 +71,7 @@ class SessionDidChangeParams(NotificationParams):
 
 @attrs.frozen(kw_only=True)
 class ReviewDidChangeParams(NotificationParams):
-    """More or less is pending than before.
+    """What is pending has changed.
 
     The daemon sends it for a folder once a client has asked `review/list` or `review/file`, first with what is pending
     then, and at most four times a second.

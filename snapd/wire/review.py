@@ -152,25 +152,26 @@ class LineRange:
 class BlameParams(RequestParams):
     """Says who wrote each line of a file.
 
-    A line that an undo, a redo or a restore brought back is still by whoever wrote it. What changed before the first
+    A line that an undo, a redo or a restore brought back keeps its author. What changed before the first
     step, or while snapd did not watch, counts as there before; so does a line that a restore brought back and that was
     never there when a step began or ended.
 
-    Lines that were there before have as `commit` what `git blame` says of them, where a commit brought them. The
+    For lines that were there before, `commit` is the commit that `git blame` names, if any. The
     project's git may also have notes of git-ai (`refs/notes/ai`). They say who wrote lines of a commit, and the result
     has that as `noted` where a line was there before and comes from that commit, in the history of the one that is
-    checked out. Notes are claims of whoever wrote them. With `content`, snapd does not ask git.
+    checked out. A note is a claim by its writer. With `content`, snapd does not ask git.
 
     With `content`, it answers for a text that the file had, such as that of a commit; the file need not be there any
-    more. snapd compares the text with all versions of the file that it knows. If one is this very text, that one
-    counts. Else each line is by whoever wrote it in the version that has it and has the most lines of the text. Of
-    several versions, the one counts that was there at `at`. Line ends do not count.
+    more. snapd compares the text with all versions of the file that it knows. If one is identical, that one
+    counts. Otherwise, each line has the author from the version that contains it and has the most lines in common
+    with the text. If several versions qualify, the one from the time `at` counts. Differences in line ends do not
+    count.
     """
 
     file: Annotated[str, "The file: a relative path, an absolute path, or a `file:` URI."]
     hash: Annotated[HashPrefix | None, "The snapshot that has the file. Default: the working tree as it is."] = None
     range: Annotated[LineRange | None, "Only these lines. Default: all."] = None
-    content: Annotated[str | None, "A text that the file had, up to 10 MB. Not together with `hash`."] = None
+    content: Annotated[str | None, "A text that the file had, up to 10 MB. Cannot be used with `hash`."] = None
     encoding: Annotated[Literal["base64"] | None, "How `content` encodes the bytes. Default: as UTF-8."] = None
     at: Annotated[
         str | None, "With `content`: when the file had this text, as RFC 3339. Fractions of a second do not count."
@@ -202,7 +203,7 @@ class NotedCommit:
 
 @attrs.frozen(kw_only=True)
 class NoteProblem:
-    """Why something that the project's git or a git-ai note may say is not in the answer."""
+    """Why information from the project's git or a git-ai note is missing from the answer."""
 
     commit: Annotated[str | None, "The commit whose note it is. Absent if it is about git, or several notes."] = None
     reason: Annotated[str, "What is wrong, for people to read."]
@@ -216,7 +217,7 @@ class BlamedLines:
     count: Annotated[int, "The number of lines."]
     author: Annotated[
         Literal["step", "user", "before", "unknown"],
-        'Who wrote them: a step, the user, or whoever it was `"before"` the first event that snapd knows. `"unknown"`: '
+        'Who wrote them: a step, the user, or somebody `"before"` the first event that snapd knows. `"unknown"`: '
         "lines of `content` that no version of the file has.",
     ]
     session_id: Annotated[str | None, "The session of the step."] = None
@@ -244,5 +245,5 @@ class BlameResult:
     lines: Annotated[list[BlamedLines], "The lines in their order, without gaps."]
     note_problems: Annotated[
         list[NoteProblem] | None,
-        "What git could not say, and the notes that snapd cannot read, with the reason. Absent if there are none.",
+        "What git could not answer, and the notes that snapd cannot read, with the reason. Absent if there are none.",
     ] = None

@@ -188,9 +188,9 @@ class SessionDiffResult:
 
 @attrs.frozen(kw_only=True)
 class SessionUndoParams(RequestParams):
-    """Undoes the last that was done in the workspace, the last steps of a session, one step, or those of a message.
+    """Undoes what was done last in the workspace, the last steps of a session, one step, or the steps of a message.
 
-    With neither a session nor a step nor a message, it undoes the last that changed something and is not undone yet: a
+    Without a session, step or message, it undoes what changed something last and is not undone yet: a
     step of any session, or an operation of the kind `restore`, `revert` or `hunks`. A step and a message may be
     anywhere in the history. What others changed since stays: see [Conflicts](#conflicts). A step is undone as far as
     its files do not conflict. If only some of its files could be undone, it is `partly` undone; if none could, it stays
@@ -402,7 +402,7 @@ class StepEndParams(RequestParams):
         str | None, "What relative paths in `files` are relative to. Default: the root of the workspace."
     ] = None
     description: Annotated[str | None, "A description for people, in place of that of `step/begin`."] = None
-    left: Annotated[bool, "Nobody said that it ended: what changed since its agent was gone is not its own."] = False
+    left: Annotated[bool, "Nothing reported its end: what changed after its agent was gone is not its own."] = False
     lingers: Annotated[
         bool,
         "Own what is done to `files` in the next 10 s, as by a formatter: until the session begins a step or sends a "

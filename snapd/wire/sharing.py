@@ -40,7 +40,7 @@ class NewFile:
     size: Annotated[int, "Its size, in bytes."]
     reason: Annotated[
         Literal["secret", "large"] | None,
-        'Why somebody should look at it first: `"secret"`, it may hold one; `"large"`, it has 10 MiB or more.',
+        'Why a person should look at it first: `"secret"`, it may hold one; `"large"`, it has 10 MiB or more.',
     ] = None
 
 
@@ -72,8 +72,8 @@ class SessionPushParams(RequestParams):
     """Pushes sessions to a git repository, or deletes them there: all or none.
 
     What leaves the machine are the events of these sessions alone, with the snapshots that they name; see
-    [More than one machine](#more-than-one-machine). Whoever can read the repository can read them. Show the answer to a
-    request with `dryRun` to the user before the first push to a remote.
+    [More than one machine](#more-than-one-machine). Anyone who can read the repository can read them. Show the answer
+    to a request with `dryRun` to the user before the first push to a remote.
     """
 
     remote: Annotated[str, _REMOTE]
@@ -87,7 +87,7 @@ class SessionPushParams(RequestParams):
     without_prompts: Annotated[bool, _WITHOUT_PROMPTS] = False
     sign: Annotated[bool, _SIGN] = False
     signing_key: Annotated[str | None, _SIGNING_KEY] = None
-    dry_run: Annotated[bool, "Whether only to say what would leave the machine."] = False
+    dry_run: Annotated[bool, "Whether only to report what would leave the machine."] = False
     delete: Annotated[
         bool,
         "Whether to delete the sessions from the remote instead. This machine keeps its own. Not with `all`, "
@@ -131,7 +131,7 @@ class SessionFetchParams(RequestParams):
 
     remote: Annotated[str, _REMOTE]
     session_ids: Annotated[list[str] | None, "The sessions. Default: all that are there."] = None
-    dry_run: Annotated[bool, "Whether only to say what would come: it is fetched, looked at, and thrown away."] = False
+    dry_run: Annotated[bool, "Whether only to report what would come: it is fetched, checked, and thrown away."] = False
 
 
 @attrs.frozen(kw_only=True)
@@ -173,9 +173,9 @@ class SessionExportResult:
 
 @attrs.frozen(kw_only=True)
 class SessionImportParams(RequestParams):
-    """Takes the sessions of a file that `session/export` wrote, as if they had been fetched. The folder is not touched.
+    """Imports the sessions of a file that `session/export` wrote, as if they had been fetched.
 
-    The `remote` of their `origin` is the path of the file.
+    The folder is not touched. The `remote` of their `origin` is the path of the file.
     """
 
     file: Annotated[str, "The file: an absolute path, or a `file:` URI."]
@@ -183,9 +183,9 @@ class SessionImportParams(RequestParams):
 
 @attrs.frozen(kw_only=True)
 class SessionApplyParams(RequestParams):
-    """Takes in what fetched steps changed, by the same three-way merge as a redo; or those of another folder, `from`.
+    """Applies what fetched steps changed, or steps of another folder (`from`), with the same three-way merge as a redo.
 
-    The result is a step of its own, in a session of its own, which can be undone. Send either `sessionId` or `stepIds`.
+    The result is a new step in a new session, which can be undone. Send either `sessionId` or `stepIds`.
     If the signature of the session is bad, the request fails with `untrusted`.
     """
 
@@ -236,8 +236,8 @@ class SessionHandoverParams(RequestParams):
     file: Annotated[str | None, f"{_FILE} It must not exist yet."] = None
     name: Annotated[
         str | None,
-        "By which the other machine asks for it: up to 64 letters, digits, dashes and underscores. By default it is "
-        "made of the names of the folder and of this machine, so a later handover takes the place of an earlier one.",
+        "The name by which the other machine asks for it: up to 64 letters, digits, dashes and underscores. By "
+        "default it is made of the names of the folder and this machine, so a later handover replaces an earlier one.",
     ] = None
     include: Annotated[list[str] | None, "Ignored files that go with it, such as `.env`."] = None
     exclude: Annotated[list[str] | None, _EXCLUDE] = None
@@ -245,7 +245,7 @@ class SessionHandoverParams(RequestParams):
     without_prompts: Annotated[bool, _WITHOUT_PROMPTS] = False
     sign: Annotated[bool, _SIGN] = False
     signing_key: Annotated[str | None, _SIGNING_KEY] = None
-    dry_run: Annotated[bool, "Whether only to say what would leave the machine."] = False
+    dry_run: Annotated[bool, "Whether only to report what would leave the machine."] = False
 
 
 @attrs.frozen(kw_only=True)
@@ -294,5 +294,5 @@ class SessionTakeoverResult(Outcome):
     told: Annotated[
         bool,
         "Whether the machine that handed over can see that this one took over. False for a dry run, a file, or a "
-        "remote that took no note.",
+        "remote that accepted no note.",
     ]

@@ -370,7 +370,7 @@ class StatusResult:
         "snapshot: they are too large, or their patterns have too many wildcards.",
     ] = None
     former_histories: Annotated[
-        list[FormerHistory] | None, "The histories that the folder may take, if it was renamed, or replaced another."
+        list[FormerHistory] | None, "The histories that the folder may adopt, if it was renamed or replaced another."
     ] = None
 
 
@@ -378,16 +378,14 @@ class StatusResult:
 class CleanupParams(RequestParams):
     """Removes what the retention does not keep, frees the space that only this used, and packs the rest.
 
-    It removes old snapshots, old sessions that have ended, and what exceeds a configured number or size. Whatever the
-    remaining sessions name, stays. The daemon also does this every hour while it is idle.
+    It removes old snapshots, old sessions that have ended, and what exceeds a configured number or size. It keeps
+    everything that the remaining sessions refer to. The daemon also does this every hour while it is idle.
     """
 
     older_than_days: Annotated[
         Days | None, "Remove snapshots that are at least this many days old, 0 or more. Default: as configured."
     ] = None
-    dry_run: Annotated[bool, "Whether only to say what would be removed; how much packing frees is not known then."] = (
-        False
-    )
+    dry_run: Annotated[bool, "Whether only to report what would be removed, without what packing would free."] = False
 
 
 @attrs.frozen(kw_only=True)

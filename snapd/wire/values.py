@@ -16,13 +16,13 @@ import attrs
 
 @attrs.frozen
 class Hexadecimal:
-    """Marks a string of so many lower-case hexadecimal digits: exactly, or with `least` at most."""
+    """Marks a string of lower-case hexadecimal digits: exactly so many, or with `least` at most so many."""
 
     digits: int
     least: int | None = None
 
     def count(self, separator: str = ",") -> str:
-        """How many digits, such as "40" or "6,40"."""
+        """Returns how many digits, such as "40" or "6,40"."""
         return str(self.digits) if self.least is None else f"{self.least}{separator}{self.digits}"
 
 
@@ -35,7 +35,7 @@ class AtLeast:
 
 @attrs.frozen
 class NotEmpty:
-    """Marks a string that has something in it."""
+    """Marks a string that is not empty."""
 
 
 TreeHash = Annotated[str, Hexadecimal(40)]
@@ -89,7 +89,7 @@ _URI = (
 
 @cache
 def fields_of(cls: type[attrs.AttrsInstance]) -> tuple[Any, ...]:
-    """The fields of a wire class, each with its plain type, and with its description in `metadata["doc"]`."""
+    """Returns the fields of a wire class, each with its plain type, and with its description in `metadata["doc"]`."""
     return tuple(map(_split, attrs.fields(attrs.resolve_types(cls))))
 
 
@@ -298,7 +298,7 @@ class Origin:
 
 @attrs.frozen(kw_only=True)
 class Signature:
-    """What is known of the signature of what was fetched, by the user's own git configuration."""
+    """The state of the signature of something fetched, checked with the user's own git configuration."""
 
     state: Annotated[
         Literal["good", "partial", "unknown", "bad", "unchecked"],
@@ -316,7 +316,7 @@ class Signature:
 
 @attrs.frozen(kw_only=True)
 class FormerHistory:
-    """A history that the folder may take: of itself under a former name, or of another folder that had its name.
+    """A history that the folder may adopt: its own from a former name, or that of another folder that had its name.
 
     snapd never takes one by itself. `snapd adopt` takes it.
     """

@@ -1,11 +1,8 @@
 """Starts worker processes, for work that would block this process or leave its memory large.
 
-A process runs the `main` of one module. It reads questions from its standard input and writes answers to its standard
-output. When the input ends, the process that asked is gone, and the worker must end too.
-
-One may have a single job: `run_job` asks and waits, `serve` works and answers. One line of JSON asks. Lines of JSON
-answer: how far the work is, and at last its result or its error. The process ends when it has answered, when the job is
-cancelled, and when the process that asked is gone.
+A worker runs the `main` of one module, reads questions from standard input and writes answers to standard output. When
+the input ends, the parent process is gone, and the worker exits. For a single job, `run_job` asks with one line of
+JSON, and `serve` answers with lines of JSON: the progress, and finally the result or the error.
 """
 
 from __future__ import annotations
@@ -28,42 +25,29 @@ import attrs
 
 from snapd.model.errors import IoError, SnapdError, StorageFull, StoreCorrupt, os_errors
 
-Report = Callable[[str, int, int | None], None]
-"""Takes a message, the units done, and the units in all (None if unknown)."""
+Report = Callable[[str, int, int | None], None]  # called with message, units done, total (None if unknown)
 
 
 BOOT = (
     "import sys; from importlib import import_module; "
     "module, argument, *sys.path = sys.argv[1:]; import_module(module).main(argument)"
 )
-"""The worker imports the same packages as this process; the current directory and the environment have no influence."""
+"""Gives the worker this process's import path; the current directory and the environment have no influence."""
 _HERE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-NICENESS = 10
-"""How much a process that works in the background lowers its priority."""
+NICENESS = 10  # for work in the background
 
 _ERRORS = {error.kind: error for error in (StoreCorrupt, StorageFull, IoError)}
 _READ_BYTES = 1 << 16
 _CHECK_SECONDS = 0.05
-_REPORT_SECONDS = 0.1
-"""Progress is reported no more often than this."""
+_REPORT_SECONDS = 0.1  # least time between reports of progress
 
 
 class ChildProcess:
-    """A worker process; starts when it is made.
+    """A worker process; starts when it is created, or raises `OSError`: ENOSYS if `can_start` is false.
 
-    Args:
-        module: the full name of the module whose `main` it runs.
-        argument: the argument of `main`.
-        share: descriptors that it inherits, with the same numbers.
-        is_quiet: whether to discard its standard error.
-
-    Attributes:
-        input: the descriptor for questions.
-        output: the descriptor for answers.
-
-    Raises:
-        OSError: it cannot be started; with ENOSYS if `can_start` is false.
+    It runs `main(argument)` of `module`, and inherits the descriptors `share` with the same numbers. `is_quiet`
+    discards its standard error. `input` and `output` are the descriptors for questions and answers.
     """
 
     def __init__(
@@ -86,7 +70,7 @@ class ChildProcess:
             stderr=subprocess.DEVNULL if is_quiet else None,
             pass_fds=share,
             cwd="/",
-            # a Ctrl-C in the terminal and signals to the group are for the process that asks
+            # Ctrl-C in the terminal and signals to the group are for the parent process
             start_new_session=True,
             bufsize=0,
         )
@@ -96,11 +80,11 @@ class ChildProcess:
         self.input, self.output = self._process.stdin.fileno(), self._process.stdout.fileno()
 
     def kill(self) -> None:
-        """Kills the process. Safe to call from any thread, also after it has ended."""
+        """Kills the process. Thread-safe, also after it has ended."""
         self._process.kill()
 
     def wait(self) -> int:
-        """Waits until it ends; returns its exit status, for a signal the negative number of it."""
+        """Waits for its end; returns its exit status, negative for a signal."""
         return self._process.wait()
 
     def end(self) -> int:
@@ -114,12 +98,12 @@ class ChildProcess:
 
 
 def can_start() -> bool:
-    """Whether worker processes can be started: only from a plain interpreter."""
+    """Returns whether worker processes can be started: only from a plain interpreter."""
     return bool(sys.executable) and not getattr(sys, "frozen", False)
 
 
 class WorkerEnded(Exception):
-    """The process ended before it had answered, with this exit status; for a signal, the negative number of it."""
+    """The process ended without an answer, with this exit status; negative for a signal."""
 
     def __init__(self, status: int) -> None:
         super().__init__(f"the process ended with {status}")
@@ -127,7 +111,7 @@ class WorkerEnded(Exception):
 
 
 class Garbled(Exception):
-    """A line that is no answer, or not all of one."""
+    """A line is not a complete answer."""
 
 
 def run_job(
@@ -138,21 +122,13 @@ def run_job(
     check: Callable[[], None],
     report: Report | None = None,
 ) -> dict[str, Any]:
-    """Has a new process do one job, and waits for it. No process is left afterwards, whatever is raised.
+    """Runs one job in a new process and waits for it; no process is left afterwards, even on errors.
 
-    Args:
-        module: the full name of the module whose `main` calls `serve`.
-        question: what `serve` gives to the work, as JSON values.
-        in_background: whether the process gives way to all others.
-        check: is called at least every `_CHECK_SECONDS`; what it raises ends the job.
-        report: is called in this thread with the progress of the work; may raise.
+    `module` calls `serve`; `question` and the result are JSON values, in which bytes are hex. `in_background` lowers
+    the priority. `check` is called every `_CHECK_SECONDS` or more often, and ends the job by raising. `report` is
+    called in this thread, and may raise.
 
-    Returns:
-        The result of the work as JSON values; bytes come as hex.
-
-    Raises:
-        StoreCorrupt, StorageFull, IoError: what the work raised; `IoError` also if no process can be started.
-        WorkerEnded: the process ended before it had answered.
+    Raises the work's error, `IoError` if no process can be started, or `WorkerEnded`.
     """
     with os_errors(sys.executable):
         child = ChildProcess(module)
@@ -181,10 +157,10 @@ def run_job(
 
 
 def serve(work: Callable[[dict[str, Any], Report], Any]) -> None:
-    """Does the one job that standard input asks for. What anything prints goes to standard error.
+    """Runs the one job that standard input asks for; sends all other output to standard error.
 
-    The work is called with the question, and a function that reports progress; it returns its result as an attrs
-    object. Every `SnapdError` that it raises is raised in the process that asked.
+    `work` is called with the question and a progress function, and returns an attrs object. A `SnapdError` that it
+    raises is raised in the parent process.
     """
     with open(os.dup(1), "wb") as answers:
         os.dup2(2, 1)
@@ -201,7 +177,7 @@ def serve(work: Callable[[dict[str, Any], Report], Any]) -> None:
                 answers.write(as_line(answer))
                 answers.flush()
             except BrokenPipeError:
-                # the process that asked is gone, and `_end_with_input` has not seen it yet
+                # the parent process is gone, and `_end_with_input` has not noticed yet
                 os._exit(1)
 
         reported = 0.0
@@ -225,7 +201,7 @@ def serve(work: Callable[[dict[str, Any], Report], Any]) -> None:
 
 
 def _lines(descriptor: int, check: Callable[[], None]) -> Iterator[bytes]:
-    """The lines of a pipe until its end, the last one perhaps torn; `check` is called while none comes."""
+    """Yields the lines of a pipe, the last one perhaps torn; calls `check` while it waits."""
     with selectors.DefaultSelector() as ready:
         ready.register(descriptor, selectors.EVENT_READ)
         held = b""
@@ -249,13 +225,13 @@ def _end_with_input() -> None:
 
 
 def as_line(value: dict[str, Any]) -> bytes:
-    """A message as a line of JSON."""
+    """Returns a message as a line of JSON."""
     # paths and ids are bytes
     return json.dumps(value, default=bytes.hex).encode("ascii") + b"\n"
 
 
 def decode_answer(line: bytes) -> dict[str, Any] | SnapdError:
-    """The answer, or the error, in a line."""
+    """Returns the answer, or the error, in a line."""
     try:
         answer: dict[str, Any] = json.loads(line)
         if answer.keys() & {"result", "progress"}:
@@ -268,18 +244,17 @@ def decode_answer(line: bytes) -> dict[str, Any] | SnapdError:
 T = TypeVar("T")
 A = TypeVar("A")
 
-_QUESTIONS_TOGETHER = 32
-"""Questions that are written at once."""
+_QUESTIONS_TOGETHER = 32  # questions per write
 _ANSWER_BYTES = 1 << 20
 _PIPE_BYTES = 1 << 20
 
 
 class WorkerLost(Exception):
-    """A worker ended before it had answered; says how it ended."""
+    """A worker ended without an answer; the message has its exit status."""
 
 
 class _Worker(Generic[T, A]):
-    """One process, the questions that it has not answered, and the bytes on their way to it and from it."""
+    """One process, its unanswered questions, and the bytes in flight."""
 
     def __init__(self, process: ChildProcess, decode: Callable[[bytes, int], tuple[A, int] | None]) -> None:
         self.process = process
@@ -303,7 +278,7 @@ class _Worker(Generic[T, A]):
             self.send()
 
     def send(self) -> None:
-        """Writes what the pipe takes."""
+        """Writes as much as the pipe takes."""
         while self.has_unsent:
             if not self._sending:
                 self._sending = memoryview(b"".join(self._unsent))
@@ -316,7 +291,7 @@ class _Worker(Generic[T, A]):
                 raise self._lost() from error
 
     def receive(self) -> Iterator[tuple[T, A]]:
-        """Reads what the pipe holds, and gives the answers that are complete."""
+        """Reads what the pipe holds, and yields the complete answers."""
         data = os.read(self.process.output, _ANSWER_BYTES)
         if not data:
             raise self._lost()
@@ -333,17 +308,11 @@ class _Worker(Generic[T, A]):
 
 
 class WorkerPool(Generic[T, A]):
-    """Some processes that answer questions of one kind. For one thread at a time.
+    """Processes that answer questions of one kind; for one thread at a time.
 
-    Args:
-        count: number of processes.
-        start: starts one of them.
-        decode: takes bytes and an offset; gives the answer that begins there and the offset of its end, or None while
-            the answer is not complete.
-        ahead: how many answers may be outstanding from each process.
-
-    Raises:
-        OSError: a process cannot be started; none is left running.
+    `start` starts each of the `count` processes. `decode` takes bytes and an offset, and returns the answer there and
+    its end offset, or None while it is incomplete. Each process may have `ahead` answers outstanding. Raises `OSError`,
+    with no process left, if one cannot be started.
     """
 
     def __init__(
@@ -363,7 +332,7 @@ class WorkerPool(Generic[T, A]):
             raise
 
     def close(self) -> None:
-        """Ends the processes at once, whatever they are doing."""
+        """Kills the processes."""
         for worker in self._workers:
             worker.process.kill()
         while self._workers:
@@ -371,7 +340,7 @@ class WorkerPool(Generic[T, A]):
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """The ids of the processes."""
+        """The process ids."""
         return tuple(worker.process.pid for worker in self._workers)
 
     @property
@@ -385,21 +354,18 @@ class WorkerPool(Generic[T, A]):
         return any(worker.waiting for worker in self._workers)
 
     def unanswered(self) -> Iterator[T]:
-        """The tags of the outstanding answers."""
+        """Yields the tags of the outstanding answers."""
         for worker in self._workers:
             yield from worker.waiting
 
     def ask(self, question: bytes, tags: Sequence[T]) -> None:
-        """Sends a question to the process with the fewest outstanding answers; raises `WorkerLost`.
-
-        There is a tag for each answer that the question has; it comes back with it.
-        """
+        """Sends a question, with a tag for each of its answers, to the least busy process; raises `WorkerLost`."""
         min(self._workers, key=lambda worker: len(worker.waiting)).ask(question, tags)
 
     def answers(self, seconds: float) -> Iterator[tuple[T, A]]:
-        """The answers that have come, each with its tag. Take all of them before the next call.
+        """Yields the answers that have come, with their tags; take all of them before the next call.
 
-        Waits so many seconds at most where none has come yet. Raises `WorkerLost`.
+        Waits at most `seconds` if none has come yet. Raises `WorkerLost`.
         """
         poll = select.poll()
         for worker in self._workers:
@@ -414,7 +380,7 @@ class WorkerPool(Generic[T, A]):
 
 
 def _widen(pipe: int) -> None:
-    """Lets a pipe hold more at once, where the system allows it: fewer switches between the processes."""
+    """Enlarges a pipe's buffer where supported: fewer switches between the processes."""
     try:
         import fcntl
 

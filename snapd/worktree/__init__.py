@@ -1,1 +1,1 @@
-"""The work tree on disk: what is ignored, what changed, and how it is changed back."""
+"""The work tree on disk: what is ignored, what changed, and how changes are applied."""

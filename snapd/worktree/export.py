@@ -1,12 +1,7 @@
-"""Writes the files of a snapshot outside of the work tree.
+"""Writes the files of a snapshot outside of the work tree, once (`export`) or repeatedly (`Scratch`).
 
-`export` writes below an open directory, where none of the files is yet. It follows no symlink, replaces nothing, and
-makes each file anew from the bytes in the store, never by a link that a build could write through. It syncs nothing:
-the snapshot has it all. `opened_destination` says where it may write.
-
-`Scratch` is a folder of its own for commands that need one snapshot after another: it says what must be exported anew.
-What a command did to an exported file shows by the file's signature, as in the work tree; a file so young that a write
-might leave its signature as it was is compared by its bytes. Nothing is followed or written outside of the folder.
+It follows no symlink, replaces nothing, and copies bytes from the store, never by a link that a build could write
+through. It syncs nothing.
 """
 
 from __future__ import annotations
@@ -38,20 +33,12 @@ _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 def export(
     directory: int, path: bytes, plan: Plan, umask: int, chunks: Callable[[ObjectId], Iterator[bytes]], call: Call
 ) -> int:
-    """Writes files and symlinks, and makes directories; gives the size of all files, bytes.
+    """Writes files and symlinks and makes directories; returns the size of all files, bytes.
 
-    Args:
-        directory: descriptor of the directory that the plan's paths are relative to.
-        path: of that directory, absolute, for errors.
-        plan: what to write and to make; the rest of it does not count.
-        umask: of the user; limits the permissions of the files.
-        chunks: returns a blob's bytes.
-        call: the request; may be cancelled at any time.
-
-    Raises:
-        StoreCorrupt: a blob is missing or damaged, or a path is none that a folder can have.
-        IoError: a name is taken already, or the file system cannot hold it; or what was made could not be removed.
-        StorageFull, Cancelled: whatever was made is removed.
+    Only the plan's writes and new directories count; its paths are relative to `directory`, a descriptor, whose `path`
+    is for errors. If it fails, it removes what it made. Raises `StoreCorrupt` (also for an invalid path),
+    `StorageFull`, `Cancelled`, or `IoError` if a name is taken, the file system cannot hold it, or what was made could
+    not be removed.
     """
     plan.check()
     with Directories(directory) as directories:
@@ -79,7 +66,7 @@ def export(
 
 @attrs.define
 class _Export:
-    """What an export has made so far, below a directory that has this path; `size` is that of all files, bytes."""
+    """What an export has made so far; `size` is that of all files, bytes."""
 
     _directories: Directories
     _root: bytes
@@ -101,12 +88,12 @@ class _Export:
                 self._file(path, entry, directory, name)
 
     def make(self, path: RelPath) -> None:
-        """Makes a directory and those above it, where they are missing; raises as `export`."""
+        """Makes a directory and those above it where missing; raises as `export`."""
         with os_errors(self._full(path)):
             self._open(path)
 
     def take_back(self) -> bytes | None:
-        """Removes what was made, unless somebody replaced it since; gives a full path that could not be removed."""
+        """Removes what was made unless another program replaced it; returns a path that could not be removed."""
         left: bytes | None = None
         for path, identity in reversed(self._files):
             if not self._remove(path, identity):
@@ -121,7 +108,7 @@ class _Export:
         return os.path.join(self._root, path)
 
     def _remove(self, path: RelPath, identity: tuple[int, int] | None = None) -> bool:
-        """Removes a directory, or a file if it is still the one that was made; says whether that worked."""
+        """Removes a directory, or the file with that identity; returns whether that worked."""
         above, _, name = path.rpartition(b"/")
         try:
             directory = self._directories.open(above)
@@ -136,7 +123,7 @@ class _Export:
         return True
 
     def _open(self, path: RelPath) -> int:
-        """The descriptor of a directory, which is made if it is missing."""
+        """Opens a directory; makes it if it is missing."""
         try:
             return self._directories.open(path)
         except FileNotFoundError:
@@ -175,32 +162,21 @@ def _identity(status: os.stat_result) -> tuple[int, int]:
 
 _OUTSIDE = "name a folder that is empty or does not exist yet, outside of the project"
 _GIT_DIRECTORY = ((b"HEAD", stat.S_ISREG), (b"objects", stat.S_ISDIR), (b"refs", stat.S_ISDIR))
-"""What git itself looks for to tell that a directory is a repository (`is_git_directory`)."""
+"""What git checks to recognise a repository (`is_git_directory`)."""
 
 
 @contextmanager
 def opened_destination(
     directory: bytes, root: bytes, is_ignored: Callable[[RelPath], bool], store: bytes, *, into_empty: bool
 ) -> Iterator[tuple[int, bytes]]:
-    """The descriptor and the canonical path of the folder that an export writes to.
+    """Opens the folder that an export writes to; yields its descriptor and canonical path.
 
-    It is made if it does not exist, and removed again if the block fails. It may not lie in the work tree, whose next
-    snapshot would have all the files twice, and whoever works there would have made them. What is ignored there is no
-    part of a snapshot, so that an ignored folder will do.
-
-    Args:
-        directory: absolute; symlinks in it are followed.
-        root: of the work tree, absolute and canonical.
-        is_ignored: says whether the work tree ignores a file at a path.
-        store: the directory of the store, absolute.
-        into_empty: whether the folder must be empty.
-
-    Raises:
-        InvalidParams: it lies where no export may write, or is not empty.
-        IoError, StorageFull: it cannot be made or opened.
+    Makes the folder if needed, and removes it again if the block fails. In the work tree, it must be ignored: the next
+    snapshot would else have all the files twice. It may not be in a store or git directory. Raises `IoError`,
+    `StorageFull`, or `InvalidParams` if it may not be written to, or is not empty although `into_empty`.
     """
     real = os.path.realpath(directory)
-    # a folder among the stores would be taken for one
+    # a folder among the stores would be mistaken for a store
     why = writable_by_others(real, os.path.dirname(os.path.realpath(store))) or _project_problem(real, root, is_ignored)
     if why is not None:
         raise _refused(real, why)
@@ -221,7 +197,7 @@ def opened_destination(
             finally:
                 os.close(descriptor)
         except BaseException:
-            # somebody else may use it already, or have moved it; or the error that is raised says what is left in it
+            # another program may use or have moved it; or the raised error reports what is left in it
             with suppress(OSError):
                 if is_made:
                     os.rmdir(real)
@@ -232,17 +208,14 @@ def _project_problem(real: bytes, root: bytes, is_ignored: Callable[[RelPath], b
     for folder in _with_ancestors(real):
         if folder == root or _is_same(folder, root):
             inside = real[len(folder) :].lstrip(b"/")
-            # a file in it, for rules know folders that are ignored and all below them
+            # checks a file in it: rules also cover everything below an ignored folder
             if not inside or not is_ignored(inside + b"/file"):
                 return "it lies in the project, whose next snapshot would have its files"
     return None
 
 
 def writable_by_others(real: bytes, stores: bytes) -> str | None:
-    """Why nobody but its owner may write below a folder; None if everybody may.
-
-    Both paths are canonical: of the folder, which need not exist, and of the directory of all stores.
-    """
+    """Returns why an export may not write to a canonical path, which need not exist; None if it may."""
     if not all(is_tree_name(part) for part in real.split(b"/")):
         return "it lies in a .git"
     for folder in _with_ancestors(real):
@@ -254,7 +227,7 @@ def writable_by_others(real: bytes, stores: bytes) -> str | None:
 
 
 def _with_ancestors(path: bytes) -> Iterator[bytes]:
-    """A path and all directories above it."""
+    """Yields a path and all directories above it."""
     yield path
     while (above := os.path.dirname(path)) != path:
         yield above
@@ -265,7 +238,7 @@ def _is_git_directory(folder: bytes) -> bool:
     try:
         return all(test(os.stat(os.path.join(folder, name)).st_mode) for name, test in _GIT_DIRECTORY)
     except OSError:
-        # one of them is not there
+        # one of them does not exist
         return False
 
 
@@ -273,7 +246,7 @@ def _is_same(one: bytes, other: bytes) -> bool:
     try:
         return os.path.samefile(one, other)
     except OSError:
-        # one that does not exist yet is not the other
+        # one does not exist yet, so it is not the other
         return False
 
 
@@ -282,28 +255,19 @@ def _refused(directory: bytes, why: str, hint: str = _OUTSIDE) -> InvalidParams:
 
 
 _NOT_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
-REMOVE_SECONDS = 10.0
-"""How long whoever still writes into the folder may keep it from being removed."""
+REMOVE_SECONDS = 10.0  # how long a program that still writes into the folder may delay its removal
 _RETRY_SECONDS = 0.05
 
 
 class _ExportedFile(NamedTuple):
-    """A file as it was exported: its bytes have an id here only where the signature does not tell enough."""
+    """A file as it was exported; `oid` is set only where the signature does not suffice."""
 
     signature: Signature
     oid: ObjectId | None
 
 
 class Scratch:
-    """A folder with exported files, in a private one that is made for it; raises `IoError`, `StorageFull`.
-
-    Args:
-        above: an existing directory, absolute, to make it in.
-        name: of the folder with the files.
-
-    Attributes:
-        path: of the folder with the files, absolute; it does not exist before the first export.
-    """
+    """A folder with exported files, inside a new private folder in `above`; `path` exists from the first export on."""
 
     def __init__(self, above: bytes, name: bytes) -> None:
         with os_errors(above):
@@ -314,10 +278,7 @@ class Scratch:
         self._directories: dict[RelPath, int] = {}
 
     def note(self, paths: Iterable[RelPath] | None) -> None:
-        """Remembers files as they are now, right after their export; raises `IoError`.
-
-        Some of the paths, which are relative to `path`, need not exist; None stands for all that is there.
-        """
+        """Records files right after their export, or all for None; `paths` need not exist. Raises `IoError`."""
         with os_errors(self.path), _Opened(self._private) as directories:
             if paths is None:
                 paths = self._everything(directories)
@@ -327,12 +288,8 @@ class Scratch:
     def clear(self, differing: Iterable[RelPath], *, keep: bool) -> set[RelPath]:
         """Removes what the next snapshot does not have as it is; raises `IoError`.
 
-        Args:
-            differing: what differs between the snapshot that was exported and the next one, relative to `path`.
-            keep: whether files that were not exported stay, unless the next snapshot has their names.
-
-        Returns:
-            The files of `differing`, and all that are not as they were exported: none of them exists now.
+        `differing` are its differences to the exported one. With `keep`, files that were not exported stay unless their
+        names are needed. Returns the files of `differing` and all that changed since the export; none exists now.
         """
         wrong = {self._inside(path) for path in differing}
         with os_errors(self.path), _Opened(self._private) as directories:
@@ -343,7 +300,7 @@ class Scratch:
         return {path[len(self._name) + 1 :] for path in wrong}
 
     def remove(self) -> None:
-        """Removes the folder and all in it, whoever put it there; raises `IoError`."""
+        """Removes the folder with all files in it; raises `IoError`."""
         self._files.clear()
         self._directories.clear()
         until = time.monotonic() + REMOVE_SECONDS
@@ -355,7 +312,7 @@ class Scratch:
             except FileNotFoundError:
                 return
             except OSError as error:
-                # what is being cancelled just now may write one more file
+                # a command that is being cancelled may write one more file
                 if time.monotonic() > until:
                     raise error_from_os_error(error, self._private) from error
                 time.sleep(_RETRY_SECONDS)
@@ -366,7 +323,7 @@ class Scratch:
         return self._name + b"/" + path
 
     def _everything(self, directories: Directories) -> list[RelPath]:
-        """All files, and notes all directories."""
+        """Returns all files, and records all directories."""
         files = []
         pending = [self._name]
         while pending:
@@ -401,10 +358,7 @@ class Scratch:
             self._directories[directory] = os.fstat(directories.open(directory)).st_mode
 
     def _sweep(self, directories: Directories, wrong: set[RelPath], *, keep: bool) -> set[RelPath]:
-        """Removes everything but what is as it was noted, and gives the names of that.
-
-        The `wrong` files go however they are; others stay if `keep`, where they are in nobody's way.
-        """
+        """Removes the `wrong` files and all that is not as recorded; with `keep`, others stay if not in the way."""
         ways = {above for path in wrong for above in parents(path)} | self._directories.keys()
         intact: set[RelPath] = set()
         visited: list[tuple[RelPath, bool]] = []
@@ -424,14 +378,14 @@ class Scratch:
                 elif goes or is_known or not keep or path in wrong or path in ways:
                     os.unlink(name, dir_fd=descriptor)
         self._directories = {path: self._directories[path] for path, _ in visited if path in self._directories}
-        # what is in a directory was visited after it
+        # contents were visited after their directory
         for path, goes in reversed(visited[1:]):
             if goes or not keep or path in self._directories:
                 self._remove_if_empty(directories, path)
         return intact
 
     def _make_passable(self, above: int, name: bytes, path: RelPath, status: os.stat_result) -> None:
-        """Gives a directory the mode that it had, and a new one a mode with which this process may enter it."""
+        """Gives a directory its recorded mode, and a new one a mode with which this process can enter it."""
         mode = self._directories.get(path, status.st_mode | stat.S_IRWXU)
         if mode != status.st_mode:
             os.chmod(name, stat.S_IMODE(mode), dir_fd=above)
@@ -457,7 +411,7 @@ class Scratch:
 
 
 class _Opened(Directories):
-    """Those below a directory that is opened for it."""
+    """The directories below one that is opened for it."""
 
     def __init__(self, path: bytes) -> None:
         self._descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -469,7 +423,7 @@ class _Opened(Directories):
 
 
 def _listed(directory: int) -> list[tuple[bytes, os.stat_result]]:
-    """The names in a directory, each with its status; without those that went away meanwhile."""
+    """Returns the names in a directory with their status, without those that vanished meanwhile."""
     listed = []
     with os.scandir(directory) as entries:
         for entry in entries:
@@ -486,7 +440,7 @@ def _is_empty(directory: int) -> bool:
 
 
 def _read(directory: int, name: bytes, status: os.stat_result) -> tuple[ObjectId | None, bool]:
-    """The id of a file's bytes, None if it cannot be told; and whether it is young still."""
+    """Returns the id of a file's bytes, None if unknown, and whether the file is still racy."""
     if stat.S_ISLNK(status.st_mode):
         result = read_link(directory, name, blob_id)
     else:

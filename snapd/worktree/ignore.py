@@ -1,7 +1,4 @@
-"""Decides which files of a workspace are captured: reads the rules, and applies them to names.
-
-Everything is read as data: snapd never runs what the user's git configures.
-"""
+"""Decides which files of a workspace are captured: reads the ignore rules and applies them to names."""
 
 from __future__ import annotations
 
@@ -31,37 +28,23 @@ logger = logging.getLogger(__name__)
 
 WORKSPACE_FILE = ".snapd.toml"
 _WORKSPACE_FILE_BYTES = 64 << 10
-_DOTS = 100
-"""In one line, outside of strings: a key of so many parts means nothing."""
+_DOTS = 100  # in one line, outside of strings: no valid key has so many parts
 _STRING = re.compile(rb"""'[^'\n]*'?|"(?:[^"\\\n]|\\.)*"?""")
-"""A string, or what begins like one: a search for its end must not begin again at each quote."""
+"""A string, or the start of one: the search for its end must not begin again at each quote."""
 
 
 @attrs.frozen
 class WorkspaceRules:
-    """The ignore rules of a workspace.
+    """The ignore rules of a workspace."""
 
-    Attributes:
-        prefix: the workspace relative to the repository around it.
-        stack: the ignore files in force at the workspace root.
-        tracked: what the user's git index holds.
-        texts: the patterns from outside the tree, for the snapshot's coverage.
-    """
-
-    prefix: bytes
+    prefix: bytes  # its path in the repository around it
     stack: IgnoreStack
-    tracked: TrackedPaths
-    texts: tuple[RuleText, ...]
+    tracked: TrackedPaths  # in the user's git index
+    texts: tuple[RuleText, ...]  # patterns from outside the tree, for the snapshot's coverage
 
 
 class RuleSource:
-    """Reads the rules for each look; opens no file while none of those that they rest on changed.
-
-    Args:
-        root: the workspace, absolute.
-        root_descriptor: the same, open.
-        user: whose git configuration counts.
-    """
+    """Reads the rules for each scan; opens no file while none that they depend on changed."""
 
     def __init__(self, root: bytes, root_descriptor: int, user: GitUser) -> None:
         self._root = root
@@ -76,10 +59,10 @@ class RuleSource:
         self.parsed: GitIndex | None = None
         self._folders: list[str] | None = None
         self.earlier: Callable[[], Iterable[bytes]] = tuple
-        """Gives the texts that the folder's own file had in snapshots, the newest first."""
+        """Returns the texts of the folder's own file in snapshots, newest first."""
 
     def of_folder(self) -> tuple[tuple[str, ...], str | None]:
-        """The patterns of the folder's own file, the last valid ones if it is wrong, and why; raises `IoError`."""
+        """Returns the patterns of the folder's own file, or the last valid ones and why; raises `IoError`."""
         try:
             self._folders = workspace_excludes(self._descriptor)
         except InvalidParams as error:
@@ -91,15 +74,9 @@ class RuleSource:
         return tuple(self._folders), None
 
     def read(self, exclude: Iterable[str], include: Iterable[str] = ()) -> WorkspaceRules:
-        """The rules as they are now; the same object as last time, if they are the same.
+        """Returns the current rules; the same object as last time, if they are the same.
 
-        Args:
-            exclude: snapd's own patterns for this workspace.
-            include: patterns of what is captured although git ignores it.
-
-        Raises:
-            InvalidParams: the settings have too many patterns.
-            IoError: the folder cannot be read.
+        Raises `InvalidParams` if there are too many patterns, and `IoError` if the folder cannot be read.
         """
         settings = tuple(exclude), tuple(include)
         self.parsed = None
@@ -110,14 +87,14 @@ class RuleSource:
             repository = find_repository(self._root, stats)
         outer = self._repository_texts(repository, stats)
         if repository is not None and self._is_foreign(repository, outer):
-            # the repository around this folder ignores it as a whole: it is no part of that project
+            # the surrounding repository ignores this folder as a whole: it is not part of that project
             repository = None
             outer = self._repository_texts(None, stats)
         prefix = _prefix(repository, self._root)
         excluded, included = settings
         stats.stat_at(WORKSPACE_FILE.encode(), self._descriptor)
         if folders := self.of_folder()[0]:
-            # a rule that hides itself could not be seen, nor taken back
+            # otherwise a rule that ignores its own file could be neither seen nor undone
             excluded = (*excluded, *folders, f"!/{WORKSPACE_FILE}")
         own = [RuleText("own", prefix, text) for text in _text(excluded)]
         own += [RuleText("included", prefix, text) for text in _text(included)]
@@ -135,20 +112,14 @@ class RuleSource:
         return self._last
 
     def seed(self, open_blobs: OpenBlobs) -> IndexSeed | None:
-        """What the index of the project knows about the contents of its files, as of the last `read`.
-
-        Returns None if there is no repository, or its index cannot be trusted. Raises `IoError`.
-        """
+        """Returns the project's index as of the last `read`; None if there is none to trust. Raises `IoError`."""
         index, self.parsed = self.parsed, None
         if self._repository is None or self._last is None:
             return None
         return IndexSeed.load(self._repository, self._user, open_blobs, self._last.prefix, index)
 
     def nested(self, path: RelPath) -> TrackedPaths | None:
-        """What the index of the repository in a directory of the workspace holds, as paths of the workspace.
-
-        Returns None if that is no repository, and the same object as last time if it is the same.
-        """
+        """Returns the index of the repository in a directory, if any; the same object while it does not change."""
         known = self._nested.get(path)
         if known is not None and known[0].unchanged():
             return known[1]
@@ -163,11 +134,7 @@ class RuleSource:
         return tracked
 
     def nested_changed(self) -> bool:
-        """Whether the index or the `.git` of a repository that `nested` has read may have changed since.
-
-        Each change is reported once: the caller then visits the directories and calls `nested` for the repositories. A
-        repository whose directory is gone has not changed: its files are gone too.
-        """
+        """Returns whether a repository that `nested` has read may have changed; reports each change once."""
         changed = False
         for path, (stats, _) in list(self._nested.items()):
             if not stats.unchanged():
@@ -213,7 +180,7 @@ class RuleSource:
             logger.warning(
                 "cannot read the git index %s, its ignored files are not captured: %s", os.fsdecode(path), error
             )
-            # it may rest on a shared index that comes back
+            # it may depend on a shared index that reappears
             stats.mark_uncertain()
             stats.refused[os.fsdecode(path)] = None
             self._indexes.pop(key, None)
@@ -232,12 +199,12 @@ NOTHING_TRACKED = TrackedPaths(())
 
 
 def _text(patterns: tuple[str, ...]) -> list[bytes]:
-    """The text of an ignore file with these patterns, if there are any."""
+    """Returns the text of an ignore file with these patterns, if any."""
     return ["\n".join(patterns).encode("utf-8", "surrogateescape")] if patterns else []
 
 
 def workspace_excludes(root_descriptor: int) -> list[str]:
-    """The patterns in the own file of an open workspace; raises `InvalidParams`, which names the key, and `IoError`."""
+    """Returns the patterns in a workspace's own file; raises `InvalidParams`, which names the key, `IoError`."""
     text = read_small(WORKSPACE_FILE.encode(), root_descriptor, _WORKSPACE_FILE_BYTES, cut=True)
     return [] if text is None else _patterns(text)
 
@@ -275,7 +242,7 @@ def _wrong(what: str, hint: str, field: str) -> InvalidParams:
 
 
 def parsed(data: bytes) -> dict[str, Any]:
-    """The document in a file; raises `ValueError` also where tomllib would take a time that grows with a square."""
+    """Parses TOML; raises `ValueError` also for input on which tomllib takes quadratic time."""
     if len(data) > _WORKSPACE_FILE_BYTES:
         raise ValueError(f"it has more than {_WORKSPACE_FILE_BYTES >> 10} KiB")
     if any(line.count(b".") > _DOTS for line in _STRING.sub(b"", data).split(b"\n")):
@@ -293,7 +260,7 @@ def _prefix(repository: Repository | None, root: bytes) -> bytes:
 
 
 def _gitignores_above(repository: Repository, root: bytes, stats: StatCache) -> list[tuple[str, RuleText]]:
-    """The `.gitignore` files from the repository's root down to the workspace, outermost first."""
+    """Returns the `.gitignore` files from the repository's root down to the workspace, outermost first."""
     texts = []
     prefix = _prefix(repository, root)
     for base in (b"", *reversed(parents(prefix))) if prefix else ():
@@ -315,25 +282,20 @@ class Scope(Enum):
 
 @attrs.frozen(eq=False)
 class DirectoryRules:
-    """What decides, with the user's own index and the request's forced paths, whether a name is ignored.
-
-    Attributes:
-        nested: the indexes of repositories inside the workspace that may hold files here.
-        key: a digest of `stack` and `nested`: while it stays the same, so do the decisions.
-    """
+    """What decides, with the index and the forced paths, whether a name of a directory is ignored."""
 
     scope: Scope
     stack: IgnoreStack
-    nested: tuple[TrackedPaths, ...]
-    key: bytes
+    nested: tuple[TrackedPaths, ...]  # of repositories in the workspace that may hold files here
+    key: bytes  # a digest of `stack` and `nested`
 
     def decides_as(self, other: DirectoryRules | None) -> bool:
-        """Whether both decide the same about every name."""
+        """Returns whether both decide the same about every name."""
         return other is not None and self.key == other.key and self.scope is other.scope
 
 
 class RuleEvaluator:
-    """The rules of one look, which `forced` files and directories override; the source reads nested repositories."""
+    """The rules of one scan, overridden by `forced` files and directories; the source reads nested repositories."""
 
     def __init__(self, rules: WorkspaceRules, source: RuleSource, forced: tuple[RelPath, ...]) -> None:
         self.prefix = rules.prefix
@@ -347,13 +309,7 @@ class RuleEvaluator:
     def entering(
         self, path: RelPath, above: DirectoryRules | None, before: DirectoryRules | None
     ) -> DirectoryRules | None:
-        """The rules for a directory, without its own `.gitignore`; None if it is ignored now.
-
-        Args:
-            path: the directory.
-            above: the rules of the directory above; None for the root, or if they are not known yet.
-            before: the rules of the directory as of the last look, if there was one.
-        """
+        """Returns a directory's rules without its `.gitignore`, None if ignored; `before` are the last scan's."""
         if above is None:
             return self.root
         scope = before.scope if before is not None else self.scope_of(path, True, above)
@@ -362,7 +318,7 @@ class RuleEvaluator:
     def inside(
         self, rules: DirectoryRules, path: RelPath, gitignore: IgnoreFile | None, has_git: bool
     ) -> DirectoryRules:
-        """The rules inside a directory: what `entering` returned, with its `.gitignore`, and its `.git` if any."""
+        """Returns what `entering` returned, with the directory's `.gitignore`, and its `.git` if any."""
         if gitignore is not None:
             rules = attrs.evolve(
                 rules,
@@ -376,7 +332,7 @@ class RuleEvaluator:
         return rules
 
     def scope_of(self, path: RelPath, is_directory: bool, rules: DirectoryRules) -> Scope | None:
-        """What is captured of a name; None if it is ignored."""
+        """Returns what is captured of a name; None if it is ignored."""
         if rules.scope is Scope.ALL or (self._forced and not self._forced.isdisjoint((path, *parents(path)))):
             return Scope.ALL
         if not is_directory and self._tracked.holds(path):
@@ -399,14 +355,14 @@ class RuleEvaluator:
 
 
 def differing(one: TrackedPaths, other: TrackedPaths) -> frozenset[RelPath]:
-    """The paths about which two indexes differ."""
+    """Returns the paths about which two indexes differ."""
     if one is other:
         return frozenset()
     return frozenset(one.paths) ^ frozenset(other.paths) | one.links ^ other.links | one.sparse ^ other.sparse
 
 
 def digest(tracked: TrackedPaths, forced: tuple[RelPath, ...]) -> bytes:
-    """A digest of an index and the forced paths."""
+    """Returns a digest of an index and the forced paths."""
     return _key(b"", *_parts(tracked), b"\0".join(forced))
 
 

@@ -40,22 +40,10 @@ from snapd.worktree.state.nodes import DirectoryNode
 
 
 class WorkTree:
-    """A folder whose files are captured and restored.
+    """A folder whose files are captured and restored; raises `WorkspaceRefused` if it is none, or `IoError`.
 
-    Args:
-        root: absolute and canonical.
-        user: whose global git configuration counts for ignore rules.
-        umask: of the user, for restored files.
-        hidden: a directory below the root that is never captured (a store inside the workspace), if any.
-        watcher: the kind of watcher that the user wants.
-
-    Attributes:
-        identity: device and inode of the folder.
-        state: the folder as of the last look.
-
-    Raises:
-        WorkspaceRefused: it is not a directory.
-        IoError: it cannot be opened.
+    `root` is absolute and canonical. `hidden` is a directory below it that is never captured (a store inside the
+    workspace).
     """
 
     def __init__(
@@ -95,10 +83,7 @@ class WorkTree:
         *,
         was_killed: bool = False,
     ) -> None:
-        """Starts from the state that an earlier process saved; see `Scanner.attach`.
-
-        `earlier` gives the contents that snapshots have of a file, the newest first.
-        """
+        """Loads the saved state, see `Scanner.attach`; `earlier` returns a file's contents in snapshots."""
         self.rules.earlier = partial(earlier, WORKSPACE_FILE)
         self.scanner.attach(path, knows, adopt, open_blobs, last, was_killed=was_killed)
 
@@ -130,14 +115,14 @@ class WorkTree:
     def capture(
         self, settings: CaptureSettings, forced: tuple[RelPath, ...], batch: ObjectBatch, call: Call
     ) -> Snapshot:
-        """Captures the work tree; see `Scanner.capture`. Raises `WorkspaceGone`, too: no file counts as deleted."""
+        """Captures the work tree, see `Scanner.capture`; raises `WorkspaceGone`: the files do not count as deleted."""
         with self._present():
-            # what kept a file from being changed may end by a call that no clock sees (`chattr`)
+            # a call that no clock sees (`chattr`) may have unblocked these files
             self.scanner.doubt(self._stuck)
             return self.scanner.capture(settings, forced, batch, call)
 
     def drift(self, query: DriftQuery, call: Call) -> Drift:
-        """How the folder differs from a snapshot; see `Scanner.drift`. Raises `WorkspaceGone`, too."""
+        """Compares the folder with a snapshot, see `Scanner.drift`; also raises `WorkspaceGone`."""
         with self._present():
             return self.scanner.drift(query, call)
 
@@ -148,54 +133,54 @@ class WorkTree:
         return () if captured is None else tuple(r.base for r in captured.coverage.rules if r.kind == "unreadable")
 
     def captured(self, path: RelPath) -> CapturedFile | None:
-        """The captured file at a path, as of the last capture."""
+        """Returns the captured file at a path, as of the last capture."""
         record = self.state.root.file(path)
         return None if record is None else CapturedFile(entry_of(record), signature_of(record))
 
     def is_directory(self, path: RelPath) -> bool:
-        """Whether there was a directory that is not ignored, as of the last capture."""
+        """Returns whether there was a directory that is not ignored, as of the last capture."""
         return self.state.root.directory(path) is not None
 
     def _directories(self, path: RelPath) -> Iterator[tuple[RelPath, DirectoryNode]]:
-        """A directory that is not ignored and those below it."""
+        """Yields a directory that is not ignored and those below it."""
         node = self.state.root.directory(path)
         return iter(()) if node is None else node.walk(path)
 
     def foreign_below(self, path: RelPath) -> Iterator[RelPath]:
-        """What lay in a directory or below it and is not captured, as of the last capture."""
+        """Yields what was in or below a directory and not captured, as of the last capture."""
         for above, node in self._directories(path):
             prefix = above + b"/" if above else b""
             yield from (prefix + name for name in node.others)
 
     def holds_store(self, path: RelPath) -> bool:
-        """Whether the store lies in a directory or below it: that directory must keep its name."""
+        """Returns whether the store is in or below a directory, which must then keep its name."""
         return self._hidden is not None and path in (self._hidden, *parents(self._hidden))
 
     def is_ignored(self, path: RelPath) -> bool:
-        """Whether a file there is ignored, by itself or with a directory above it, as of the last capture."""
+        """Returns whether a file there, or a directory above it, is ignored, as of the last capture."""
         return self.state.root.ignores(path)
 
     def captured_below(self, path: RelPath) -> Iterator[RelPath]:
-        """The captured files below a directory, as of the last capture."""
+        """Yields the captured files below a directory, as of the last capture."""
         for above, node in self._directories(path):
             prefix = above + b"/" if above else b""
             yield from (prefix + name for name in node.files)
 
     def directories_below(self, path: RelPath) -> Iterator[RelPath]:
-        """The directories below a directory that are not ignored, as of the last capture."""
+        """Yields the directories below a directory that are not ignored, as of the last capture."""
         return (below for below, _ in self._directories(path) if below != path)
 
     def occupant(self, path: RelPath) -> os.stat_result | None:
-        """The status of whatever is at a path right now, captured or not; None if nothing is."""
+        """Returns the current status of a path, captured or not; None if nothing is there."""
         with os_errors(path):
             return lstat_at(self._descriptor, path)
 
     def content(self, path: RelPath, most: int) -> bytes | None:
-        """The bytes of the file at a path right now, captured or not; see `stable_read.content`."""
+        """Returns the current bytes of a file, captured or not; see `stable_read.content`."""
         return content(self._descriptor, path, most)
 
     def apply(self, plan: Plan, chunks: Callable[[ObjectId], Iterator[bytes]], call: Call) -> tuple[FileOutcome, ...]:
-        """Carries out a plan; see `Applier.apply`."""
+        """Applies a plan; see `Applier.apply`."""
         self.check_present()
         outcomes = Applier(self._descriptor, self._umask, chunks).apply(plan, call)
         self._stuck = tuple(file.path for file in outcomes if file.outcome in ("conflict", "failed"))
@@ -223,6 +208,6 @@ class WorkTree:
         chunks: Callable[[ObjectId], Iterator[bytes]],
         call: Call,
     ) -> None:
-        """Removes what a killed `apply` left aside; see `recovery.sweep`."""
+        """Removes the staged files of a killed `apply`; see `files.sweep`."""
         self.check_present()
         sweep(self._descriptor, directories, entries, chunks, call)

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from snapd.acp.lines import Piece, Writer, pieces
+from snapd.acp.messages import Piece, Writer, pieces
 
 LONGEST = 100
 

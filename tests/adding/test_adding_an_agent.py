@@ -25,7 +25,7 @@ DIALECT = """        Dialect(
             "toy",
             {"Asked": PROMPT, "ToolBegins": BEGIN, "ToolEnds": END, "Done": STOP},
             told="claude",
-            hears=("Asked", "ToolEnds"),
+            reads_answer=("Asked", "ToolEnds"),
             one_at_a_time=True,
             variable="TOY_AGENT",
         ),

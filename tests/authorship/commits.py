@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.authorship.commits import AttributedFile, Attribution, Commit, files, resolve_commits
-from snapd.staging.git import Git
-from snapd.staging.repository import Repository
+from snapd.staging.repository import Git, Repository
 from tests.staging.project import Project
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pytest
 from snapd.authorship import commits as module
 from snapd.authorship.commits import files
 from snapd.model.errors import InvalidParams
-from snapd.staging.git import GitFailed
+from snapd.staging.repository import GitFailed
 from tests.support.amounts import amount
 from tests.support.git import run_git
 from tests.support.workspace import Symlink

@@ -241,8 +241,8 @@ def test_all_that_it_says_is_said_before_it_ends(agent: Agent) -> None:
     env["SNAPD_LOG"] = "1"
     done = subprocess.run(command, input=b"no JSON", env=env, capture_output=True, check=True)
     assert done.stdout == b""
-    assert b"the event is no JSON" in done.stderr
-    assert "the event is no JSON" in agent.log()
+    assert b"the event is not JSON" in done.stderr
+    assert "the event is not JSON" in agent.log()
 
 
 def test_the_last_event_is_told(agent: Agent) -> None:

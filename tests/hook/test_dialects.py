@@ -203,10 +203,10 @@ def test_what_hooks_said_is_no_part_of_a_prompt(agent: Agent) -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "no JSON"),
-        (b"{", "no JSON"),
-        (b"[" * 50_000, "no JSON"),
-        (b"7", "no JSON object"),
+        (b"", "not JSON"),
+        (b"{", "not JSON"),
+        (b"[" * 50_000, "not JSON"),
+        (b"7", "not a JSON object"),
         (b"{}", "no agent that snapd knows"),
         (b'{"hook_event_name": "PreToolUse"}', "names no session"),
         (b'{"hook_event_name": "PreToolUse", "session_id": "S", "cwd": "here"}', "no absolute folder"),

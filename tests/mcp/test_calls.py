@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from snapd.mcp.call import Call, Questions
-from snapd.mcp.revisions import RevisionTerms
+from snapd.mcp.messages import RevisionTerms
 from snapd.mcp.tools.table import TOOLS
 from snapd.model.errors import Cancelled, IoError
 
@@ -16,7 +16,7 @@ from .peer import MIDDLE
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from snapd.mcp.link import Link
+    from snapd.mcp.call import Link
 
 HASH = "ab" * 20
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from snapd.mcp.link import Link
+from snapd.mcp.call import Link
 from snapd.model.errors import Cancelled, IoError
 
 if TYPE_CHECKING:

@@ -79,7 +79,7 @@ def test_codex_names_its_session_in_each_request(world: World) -> None:
     assert [each["stepId"] for each in plan["steps"]] == [step]
     for wrong in ({"x-codex-turn-metadata": "of-codex"}, {"x-codex-turn-metadata": {"session_id": 1}}):
         result = peer.result("tools/call", {"name": "diff", "arguments": {}, "_meta": wrong})
-        assert "did not say which its session is" in result["structuredContent"]["error"]["message"]
+        assert "did not report its session" in result["structuredContent"]["error"]["message"]
 
 
 # -- the daemon

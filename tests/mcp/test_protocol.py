@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from snapd._version import __version__
-from snapd.mcp.link import Link
+from snapd.mcp.call import Link
 from snapd.mcp.messages import Output, read_lines
 from snapd.mcp.server import MAX_CALLS, Server
 from snapd.model.errors import Cancelled, IoError
@@ -219,12 +219,12 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(peer: Peer) -> None:
         ("history", {"limit": True}, "limit: expected an integer"),
         ("history", {"files": "a.txt"}, "files: expected an array"),
         ("history", [1], "params: expected an object"),
-        ("diff", {"step": "ab", "snapshot": "last"}, "snapshot: not together with step"),
+        ("diff", {"step": "ab", "snapshot": "last"}, "snapshot: cannot be used with step"),
         ("blame", {}, "path: is missing"),
         ("blame", {"path": "a.txt", "first": 0}, "first: expected an integer of at least 1"),
         ("blame", {"path": "a.txt", "first": 3, "last": 2}, "last: is before first"),
-        ("undo", {"step": "ab", "message": "m"}, "message: not together with step"),
-        ("undo", {"message": "m", "count": 2}, "count: not together"),
+        ("undo", {"step": "ab", "message": "m"}, "message: cannot be used with step"),
+        ("undo", {"message": "m", "count": 2}, "count: cannot be used with"),
         ("undo", {"files": ["a.txt"]}, "files: only with a step"),
         ("restore_file", {"path": "a.txt"}, "step: give a step or a snapshot"),
         ("restore_file", {"path": "a.txt", "step": "ab", "when": "during"}, "when: expected"),

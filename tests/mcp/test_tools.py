@@ -133,7 +133,7 @@ def test_diff_says_what_it_cannot_start_from(world: World) -> None:
     assert peer.failed("diff", snapshot="abcdef12")["kind"] == "unknownSnapshot"
     assert peer.failed("diff", snapshot="abc")["kind"] == "invalidParams"
     unknown = world.peer(env={"CLAUDE_CODE_SESSION_ID": ""})
-    assert "did not say which its session is" in unknown.failed("diff")["message"]
+    assert "did not report its session" in unknown.failed("diff")["message"]
 
 
 def test_what_is_long_is_cut_with_a_note(world: World) -> None:

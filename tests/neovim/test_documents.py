@@ -116,7 +116,7 @@ def test_a_document_by_its_name(neovim: Callable[..., Neovim], agent: Agent) -> 
     opened("0" * 40, "run.py")
     editor.tells("could not show the file. ")
     editor.command("edit snapd://nothing-more")
-    editor.tells("this is no name of a document. See :help snapd-documents.")
+    editor.tells("this is not the name of a document. See :help snapd-documents.")
 
 
 def test_names_with_blanks_and_percent_signs(neovim: Callable[..., Neovim], agent: Agent) -> None:

@@ -86,7 +86,7 @@ def test_what_is_refused(reviewed: Raw, folder: Path) -> None:
     before = (folder / "f.txt").read_text()
     for params, said, kind in (
         ({}, "nothing says which changes are meant", "invalidParams"),
-        ({"all": True, "stepId": step}, "all: not together with stepId", "invalidParams"),
+        ({"all": True, "stepId": step}, "all: cannot be used with stepId", "invalidParams"),
         ({"file": "f.txt"}, "hunks: is missing beside file", "invalidParams"),
         ({"hunks": [0], "all": True}, "file: is missing beside hunks", "invalidParams"),
         ({"file": "f.txt", "hunks": []}, "hunks: is empty", "invalidParams"),
@@ -96,7 +96,7 @@ def test_what_is_refused(reviewed: Raw, folder: Path) -> None:
         ({"files": ["../x"]}, "..", "pathOutsideWorkspace"),
         ({"stepId": "0" * 16}, "no step", "unknownStep"),
         ({"sessionId": "nobody"}, "no session", "unknownSession"),
-        ({"all": True, "expect": {"f.txt": "0" * 32}}, "f.txt is not as it was shown", "fileChanged"),
+        ({"all": True, "expect": {"f.txt": "0" * 32}}, "f.txt has changed since it was shown", "fileChanged"),
         ({"all": True, "expect": ["f.txt"]}, "expected an object", "invalidParams"),
         ({"all": True, "expect": {"f.txt": 1}}, "expect.f.txt", "invalidParams"),
     ):
@@ -179,12 +179,12 @@ def test_who_wrote_a_text_that_the_file_had(reviewed: Raw) -> None:
     ]
     assert asked(content="b25lCv8K", encoding="base64") == [(1, "step", "agent one"), (1, "unknown", None)]
     for params, said, field in (
-        ({"content": "", "hash": "0" * 40}, "hash: not together with content", "hash"),
-        ({"encoding": "base64"}, "encoding: only together with content", "encoding"),
-        ({"at": "2026-01-31T09:30:00Z"}, "at: only together with content", "at"),
+        ({"content": "", "hash": "0" * 40}, "hash: cannot be used with content", "hash"),
+        ({"encoding": "base64"}, "encoding: only valid with content", "encoding"),
+        ({"at": "2026-01-31T09:30:00Z"}, "at: only valid with content", "at"),
         ({"content": "", "at": "yesterday"}, "at: expected a time such as", "at"),
         ({"content": "!", "encoding": "base64"}, "content: this is not base64", "content"),
-        ({"content": "\0"}, "content: this is no text of f.txt", "content"),
+        ({"content": "\0"}, "content: not a text of f.txt", "content"),
     ):
         message, data = failed(reviewed, "snapshot/blame", {"file": "f.txt", **params})
         assert said in message, params

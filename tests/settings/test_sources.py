@@ -129,9 +129,9 @@ def test_only_the_file_says_whose_folders_are_opened(tmp_path: Path) -> None:
         with pytest.raises(InvalidParams, match="allow_foreign: "):
             read_file(str(path))
     for name in ("allow_foreign", "allowForeign"):
-        with pytest.raises(InvalidParams, match="only the settings file may say that"):
+        with pytest.raises(InvalidParams, match=r"only config\.toml may set it"):
             read_options({"snapd": {name: ["/srv"]}}, "initializationOptions")
-    with pytest.raises(InvalidParams, match="only the settings file may say that"):
+    with pytest.raises(InvalidParams, match=r"only config\.toml may set it"):
         read_environment({"SNAPD_ALLOW_FOREIGN": "/srv"})
 
 
@@ -143,9 +143,9 @@ def test_only_the_file_says_which_ignored_files_are_captured(tmp_path: Path) -> 
         path.write_text(f"include = {wrong}\n")
         with pytest.raises(InvalidParams, match="include: expected a list of patterns"):
             read_file(str(path))
-    with pytest.raises(InvalidParams, match="only the settings file may say that"):
+    with pytest.raises(InvalidParams, match=r"only config\.toml may set it"):
         read_options({"include": [".env"]}, "initializationOptions")
-    with pytest.raises(InvalidParams, match="only the settings file may say that"):
+    with pytest.raises(InvalidParams, match=r"only config\.toml may set it"):
         read_environment({"SNAPD_INCLUDE": ".env"})
 
 

@@ -226,7 +226,7 @@ def test_a_session_that_went_on_twice(here: Agents, there: Agents, remote: str) 
     here.step("one", {"a.txt": text(l2=b"3")})
     before = read(there.bench.root)
     hand_over(here, remote, "again")
-    with pytest.raises(RemoteChanged, match="went on here since"):
+    with pytest.raises(RemoteChanged, match="continued here since"):
         take_over(there, remote, "again")
     assert read(there.bench.root) == before
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 from snapd.handlers import HANDLERS, Context
 from snapd.model.call import Call
 from snapd.staging.changes import Contents, Loader
-from snapd.staging.git import Git
 from snapd.staging.planning import Planner
-from snapd.staging.repository import Repository
+from snapd.staging.repository import Git, Repository
 from snapd.wire.converter import structure, unstructure
 from snapd.wire.methods import METHODS
 from tests.support.git import run_git

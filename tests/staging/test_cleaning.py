@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from snapd.staging.git import GitFailed
+from snapd.staging.repository import GitFailed
 from tests.staging.project import Project, reasons
 from tests.support.amounts import amount
 

@@ -8,8 +8,15 @@ from pathlib import Path
 import pytest
 
 from snapd.staging import index as index_module
-from snapd.staging.git import Git, GitFailed, GitOperationUnderWay, IndexChanged, IndexLocked, NoGitRepository
-from snapd.staging.repository import Repository
+from snapd.staging.repository import (
+    Git,
+    GitFailed,
+    GitOperationUnderWay,
+    IndexChanged,
+    IndexLocked,
+    NoGitRepository,
+    Repository,
+)
 from tests.staging.project import Project, reasons
 from tests.support.git import run_git
 from tests.support.sessions import TEXT, text

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from snapd.cli.ui import contents
+from snapd.cli.ui.app import Link
 from snapd.cli.ui.contents import lines_of_pending
 from snapd.cli.ui.labels import agents_of, steps_behind
-from snapd.cli.ui.link import Link
 from tests.cli.steps import numbered, put, read
 
 from .test_history import change, loaded, session, step

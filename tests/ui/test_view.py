@@ -17,7 +17,7 @@ import pytest
 from snapd_client import Client
 
 from snapd.cli.ui import contents, history
-from snapd.cli.ui.link import Link
+from snapd.cli.ui.app import Link
 from snapd.model.errors import IoError
 from tests.cli.steps import numbered, put, read
 
@@ -76,7 +76,7 @@ async def test_it_is_live_and_stays_where_it_is(client: Client, project: str) ->
         take(client, project, {"basket.py": b"%d\n" % number}, description=f"number {number}")
     async with shown(project) as view:
         await view.select("number 12")
-        selected, place = view.app.rows.selected, view.app.rows.cursor - view.app.rows.scroll_offset.y
+        selected, place = view.app.rows.row, view.app.rows.cursor - view.app.rows.scroll_offset.y
         assert selected is not None
         assert view.app.rows.scroll_offset.y > 0 or place > 10
         put(project, {"mine.txt": b"mine\n"})
@@ -89,7 +89,7 @@ async def test_it_is_live_and_stays_where_it_is(client: Client, project: str) ->
         client.step_end(step)
         await view.until(lambda: any("just begun +1 -0" in row for row in view.rows), "the step that has ended")
         await view.until(lambda: "open step" not in view.status, "the number of open steps")
-        now = view.app.rows.selected
+        now = view.app.rows.row
         assert now is not None
         assert now.key == selected.key
         assert view.app.rows.cursor > 12
@@ -150,7 +150,7 @@ async def test_undo_and_redo_by_key(client: Client, project: str) -> None:
         await view.until(lambda: any("undone both" in row for row in view.rows), "the state")
         assert (read(project, "basket.py"), read(project, "new.txt")) == (OLD, None)
         assert read(project, "other.txt") == b"other\n"
-        assert view.message == "2 files changed. r does it again."
+        assert view.message == "2 files changed. r redoes it."
         await view.press("r")
         await view.answer("y", "again")
         await view.until(lambda: not any("undone both" in row for row in view.rows), "the state")
@@ -188,7 +188,7 @@ async def test_a_session_is_undone_whole(client: Client, project: str) -> None:
         await view.until(lambda: sum("undone" in row for row in view.rows) == 3, "the states")
         await view.select("Claude Code")
         await view.press("u")
-        await view.until(lambda: "no step left to undo\nr does again" in view.message, "the error")
+        await view.until(lambda: "no step left to undo\nr redoes" in view.message, "the error")
 
 
 async def test_a_turn_is_shown_and_undone_whole(client: Client, project: str) -> None:
@@ -317,7 +317,7 @@ async def test_a_daemon_that_is_killed(
         with monkeypatch.context() as patch:
             patch.setattr("snapd.launch.ensure_daemon", mock.Mock(side_effect=IoError("there is none", errno="ENOENT")))
             gate.set()
-            await view.until(lambda: "no daemon, trying on" in view.status, "that there is no daemon")
+            await view.until(lambda: "no daemon, still trying" in view.status, "that there is no daemon")
             assert "there is none" in view.message
         await view.until(lambda: "connected" in view.status, "the daemon to be back")
         await view.until(lambda: any("undone before" in row for row in view.rows), "what happened meanwhile")
@@ -470,7 +470,7 @@ async def test_prompts_wrap_names_keep_their_end_and_panes_resize(client: Client
     name = f"{'deep/' * 12}basket_of_everything.py"
     take(client, project, {name: b"x\n"}, description="deep", message_id="M")
     async with shown(project, (110, 24)) as view:
-        await view.select("word0")
+        await view.select("» ")
         await view.until(lambda: any("word39" in line for line in view.diff), "the prompt")
         assert [line for line in view.diff if "word" in line] != [words]
         assert " ".join(" ".join(line for line in view.diff if line.startswith("word")).split()) == words

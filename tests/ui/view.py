@@ -6,9 +6,8 @@ import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from snapd.cli.ui.app import TerminalView
+from snapd.cli.ui.app import Link, TerminalView
 from snapd.cli.ui.dialogs import KeepAll, Question
-from snapd.cli.ui.link import Link
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

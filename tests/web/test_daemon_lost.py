@@ -147,7 +147,7 @@ async def test_a_daemon_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(contents, "SECONDS", 0.01)
 
     class Silent:
-        service = SimpleNamespace(folder="/f", read_only=False, link=SimpleNamespace(trouble=None), quick=None)
+        service = SimpleNamespace(folder="/f", read_only=False, link=SimpleNamespace(problem=None), quick=None)
 
         async def work(self, *_: object) -> None:
             await asyncio.Event().wait()

@@ -135,11 +135,11 @@ def test_what_is_heard(play: Callable[..., tuple[Link, Heard]]) -> None:
     # one that came before the latest number was known
     daemon.told.add(news(5), news(6))
     assert heard.wait_for(2) == [("begin", 5), 6]
-    assert link.trouble is None
+    assert link.problem is None
     daemon.lose()
     daemon.told.add(Notification(UNREACHABLE, {"reason": "there is none"}))
     heard.wait_for(3)
-    wait_until(lambda: link.trouble == "there is none", "the reason")
+    wait_until(lambda: link.problem == "there is none", "the reason")
     daemon.told.add(news(7), Notification(RESET, {"seq": 100}), Notification(RECONNECTED, {}), news(101))
     assert heard.wait_for(7)[2:] == [("disconnected", "killed"), 7, ("missed", 100), "reconnected", 101]
 

@@ -1183,7 +1183,7 @@ class Methods(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> p.SessionMessageResult:
-        """Records that somebody sent a message to the agent, with a snapshot of the working tree."""
+        """Records that a person sent a message to the agent, with a snapshot of the working tree."""
         params = {"sessionId": session_id, "messageId": message_id, "text": text, "late": late}
         result: p.SessionMessageResult = self._ask("session/message", params, workspace_uri, timeout, on_progress)
         return result
@@ -1226,8 +1226,8 @@ class Methods(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> p.SessionNewsResult:
-        """Returns what others did to the work of a session since its agent last got news, and records that it got them
-        now.
+        """Returns what others did to the work of a session since the last such request, and records that it was
+        reported.
         """
         params = {"sessionId": session_id}
         result: p.SessionNewsResult = self._ask("session/news", params, workspace_uri, timeout, on_progress)
@@ -1297,7 +1297,7 @@ class Methods(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> p.StepsOutcome:
-        """Undoes the last that was done in the workspace, the last steps of a session, one step, or those of a
+        """Undoes what was done last in the workspace, the last steps of a session, one step, or the steps of a
         message.
         """
         params = {
@@ -1534,9 +1534,7 @@ class Methods(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> p.SessionFetchResult:
-        """Takes the sessions of a file that `session/export` wrote, as if they had been fetched. The folder is not
-        touched.
-        """
+        """Imports the sessions of a file that `session/export` wrote, as if they had been fetched."""
         params = {"file": self._name(file, workspace_uri)}
         result: p.SessionFetchResult = self._ask("session/import", params, workspace_uri, timeout, on_progress)
         return result
@@ -1556,8 +1554,8 @@ class Methods(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> p.SessionApplyResult:
-        """Takes in what fetched steps changed, by the same three-way merge as a redo; or those of another folder,
-        `from`.
+        """Applies what fetched steps changed, or steps of another folder (`from`), with the same three-way merge as a
+        redo.
         """
         params = {
             "sessionId": session_id,
@@ -1803,7 +1801,7 @@ class Methods(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> p.PrefixesResult:
-        """Tells by which beginnings to show ids and hashes: the shortest ones that no other id or hash has."""
+        """Returns the shortest beginnings by which to show ids and hashes: those that no other id or hash has."""
         params = {"ids": several_or_none(ids)}
         result: p.PrefixesResult = self._ask("session/prefixes", params, workspace_uri, timeout, on_progress)
         return result

@@ -746,7 +746,7 @@ class Setting(TypedDict):
 
 
 class FormerHistory(TypedDict):
-    """A history that the folder may take: of itself under a former name, or of another folder that had its name.
+    """A history that the folder may adopt: its own from a former name, or that of another folder that had its name.
 
     snapd never takes one by itself. `snapd adopt` takes it.
     """
@@ -798,7 +798,7 @@ class StatusResult(_StatusResultRequired, total=False):
     files of git that had no effect on the last snapshot: they are too large, or their patterns have too many wildcards.
     """
     formerHistories: list[FormerHistory]
-    """The histories that the folder may take, if it was renamed, or replaced another."""
+    """The histories that the folder may adopt, if it was renamed or replaced another."""
 
 
 class CleanupParams(RequestParams, total=False):
@@ -807,7 +807,7 @@ class CleanupParams(RequestParams, total=False):
     olderThanDays: float | None
     """Remove snapshots that are at least this many days old, 0 or more. Default: as configured."""
     dryRun: bool | None
-    """Whether only to say what would be removed; how much packing frees is not known then."""
+    """Whether only to report what would be removed, without what packing would free."""
 
 
 class CleanupResult(TypedDict):
@@ -881,7 +881,7 @@ class CheckParams(RequestParams, total=False):
     """The params of `snapshot/check`."""
 
     repair: bool | None
-    """Repair what can be repaired. Not together with `quick`."""
+    """Repair what can be repaired. Cannot be used with `quick`."""
     quick: bool | None
     """Read only references, records, events and the ends of packs."""
 
@@ -1028,7 +1028,7 @@ class _SignatureRequired(TypedDict):
 
 
 class Signature(_SignatureRequired, total=False):
-    """What is known of the signature of what was fetched, by the user's own git configuration."""
+    """The state of the signature of something fetched, checked with the user's own git configuration."""
 
     signer: str
     """Whose key it is, as the allowed signers say. Absent if they do not."""
@@ -1425,7 +1425,7 @@ class SessionNewsResult(_SessionNewsResultRequired, total=False):
     """The result of `session/news`. All lists are empty or absent if there is nothing to tell."""
 
     formerHistories: list[FormerHistory]
-    """The histories that the folder may take, once in a session: the user is to know."""
+    """The histories that the folder may adopt, once in a session: show them to the user."""
 
 
 class _SessionDiffParamsRequired(RequestParams):
@@ -1725,7 +1725,7 @@ class ActivityResult(TypedDict):
     """The result of `session/activity`."""
 
     sessions: list[SessionActivity]
-    """The sessions with a prompt or a step, the one that worked last first."""
+    """The sessions with a prompt or a step, most recent first."""
 
 
 class _SessionPushParamsRequired(RequestParams):
@@ -1755,7 +1755,7 @@ class SessionPushParams(_SessionPushParamsRequired, total=False):
     the absolute path of a file. Default: `user.signingKey` of the user's own git configuration.
     """
     dryRun: bool | None
-    """Whether only to say what would leave the machine."""
+    """Whether only to report what would leave the machine."""
     delete: bool | None
     """Whether to delete the sessions from the remote instead. This machine keeps its own. Not with `all`, `exclude`,
     `redact`, `withoutPrompts`, `sign` or `dryRun`.
@@ -1785,7 +1785,7 @@ class NewFile(_NewFileRequired, total=False):
     uri: str
     """Its exact name, if `file` cannot hold it."""
     reason: Literal["secret", "large"]
-    """Why somebody should look at it first: `"secret"`, it may hold one; `"large"`, it has 10 MiB or more."""
+    """Why a person should look at it first: `"secret"`, it may hold one; `"large"`, it has 10 MiB or more."""
 
 
 class _SecretTextRequired(TypedDict):
@@ -1855,7 +1855,7 @@ class SessionFetchParams(_SessionFetchParamsRequired, total=False):
     sessionIds: list[str] | None
     """The sessions. Default: all that are there."""
     dryRun: bool | None
-    """Whether only to say what would come: it is fetched, looked at, and thrown away."""
+    """Whether only to report what would come: it is fetched, checked, and thrown away."""
 
 
 class SessionFetchResult(TypedDict):
@@ -1960,8 +1960,8 @@ class SessionHandoverParams(RequestParams, total=False):
     file: str | None
     """Instead of `remote`: a bundle file, absolute. It must not exist yet."""
     name: str | None
-    """By which the other machine asks for it: up to 64 letters, digits, dashes and underscores. By default it is made
-    of the names of the folder and of this machine, so a later handover takes the place of an earlier one.
+    """The name by which the other machine asks for it: up to 64 letters, digits, dashes and underscores. By default it
+    is made of the names of the folder and this machine, so a later handover replaces an earlier one.
     """
     include: list[str] | None
     """Ignored files that go with it, such as `.env`."""
@@ -1978,7 +1978,7 @@ class SessionHandoverParams(RequestParams, total=False):
     the absolute path of a file. Default: `user.signingKey` of the user's own git configuration.
     """
     dryRun: bool | None
-    """Whether only to say what would leave the machine."""
+    """Whether only to report what would leave the machine."""
 
 
 class SessionHandoverResult(TypedDict):
@@ -2038,7 +2038,7 @@ class _SessionTakeoverResultRequired(Outcome):
     """The sessions that have something new. Empty for a dry run."""
     told: bool
     """Whether the machine that handed over can see that this one took over. False for a dry run, a file, or a remote
-    that took no note.
+    that accepted no note.
     """
 
 
@@ -2207,7 +2207,7 @@ class StepEndParams(_StepEndParamsRequired, total=False):
     description: str | None
     """A description for people, in place of that of `step/begin`."""
     left: bool | None
-    """Nobody said that it ended: what changed since its agent was gone is not its own."""
+    """Nothing reported its end: what changed after its agent was gone is not its own."""
     lingers: bool | None
     """Own what is done to `files` in the next 10 s, as by a formatter: until the session begins a step or sends a
     message, an operation runs, or this step is ended again. What an editor saves is the user's.
@@ -2605,7 +2605,7 @@ class BlameParams(_BlameParamsRequired, total=False):
     range: LineRange | None
     """Only these lines. Default: all."""
     content: str | None
-    """A text that the file had, up to 10 MB. Not together with `hash`."""
+    """A text that the file had, up to 10 MB. Cannot be used with `hash`."""
     encoding: Literal["base64"] | None
     """How `content` encodes the bytes. Default: as UTF-8."""
     at: str | None
@@ -2656,8 +2656,8 @@ class _BlamedLinesRequired(TypedDict):
     count: int
     """The number of lines."""
     author: Literal["step", "user", "before", "unknown"]
-    """Who wrote them: a step, the user, or whoever it was `"before"` the first event that snapd knows. `"unknown"`:
-    lines of `content` that no version of the file has.
+    """Who wrote them: a step, the user, or somebody `"before"` the first event that snapd knows. `"unknown"`: lines of
+    `content` that no version of the file has.
     """
 
 
@@ -2688,7 +2688,7 @@ class _NoteProblemRequired(TypedDict):
 
 
 class NoteProblem(_NoteProblemRequired, total=False):
-    """Why something that the project's git or a git-ai note may say is not in the answer."""
+    """Why information from the project's git or a git-ai note is missing from the answer."""
 
     commit: str
     """The commit whose note it is. Absent if it is about git, or several notes."""
@@ -2703,4 +2703,4 @@ class BlameResult(_BlameResultRequired, total=False):
     """The result of `snapshot/blame`."""
 
     noteProblems: list[NoteProblem]
-    """What git could not say, and the notes that snapd cannot read, with the reason. Absent if there are none."""
+    """What git could not answer, and the notes that snapd cannot read, with the reason. Absent if there are none."""

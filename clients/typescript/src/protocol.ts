@@ -455,7 +455,7 @@ export interface Setting {
 }
 
 /**
- * A history that the folder may take: of itself under a former name, or of another folder that had its name.
+ * A history that the folder may adopt: its own from a former name, or that of another folder that had its name.
  *
  * snapd never takes one by itself. `snapd adopt` takes it.
  */
@@ -498,7 +498,7 @@ export interface StatusResult {
   settings?: Setting[];
   /** What is wrong with `config.toml`, or with the folder's `.snapd.toml`, whose last good values stay in effect; and files of git that had no effect on the last snapshot: they are too large, or their patterns have too many wildcards. */
   settingsProblems?: string[];
-  /** The histories that the folder may take, if it was renamed, or replaced another. */
+  /** The histories that the folder may adopt, if it was renamed or replaced another. */
   formerHistories?: FormerHistory[];
 }
 
@@ -506,7 +506,7 @@ export interface StatusResult {
 export interface CleanupParams extends RequestParams {
   /** Remove snapshots that are at least this many days old, 0 or more. Default: as configured. */
   olderThanDays?: number;
-  /** Whether only to say what would be removed; how much packing frees is not known then. */
+  /** Whether only to report what would be removed, without what packing would free. */
   dryRun?: boolean;
 }
 
@@ -568,7 +568,7 @@ export interface PurgeResult {
 
 /** The params of `snapshot/check`. */
 export interface CheckParams extends RequestParams {
-  /** Repair what can be repaired. Not together with `quick`. */
+  /** Repair what can be repaired. Cannot be used with `quick`. */
   repair?: boolean;
   /** Read only references, records, events and the ends of packs. */
   quick?: boolean;
@@ -668,7 +668,7 @@ export interface Origin {
   host: string;
 }
 
-/** What is known of the signature of what was fetched, by the user's own git configuration. */
+/** The state of the signature of something fetched, checked with the user's own git configuration. */
 export interface Signature {
   /** `"good"`: all of it is signed with a key of the allowed signers. `"partial"`: what came first is, and what was added later is not. `"unknown"`: it is signed, with another key. `"bad"`: the signature does not fit, or its key was revoked. `"unchecked"`: it could not be checked. */
   state: "good" | "partial" | "unknown" | "bad" | "unchecked";
@@ -980,7 +980,7 @@ export interface SessionNewsResult {
   redone: Step[];
   /** The files of its steps that somebody else changed, ordered by file: how they differ from then. */
   files: FileChange[];
-  /** The histories that the folder may take, once in a session: the user is to know. */
+  /** The histories that the folder may adopt, once in a session: show them to the user. */
   formerHistories?: FormerHistory[];
 }
 
@@ -1212,7 +1212,7 @@ export interface SessionActivity {
 
 /** The result of `session/activity`. */
 export interface ActivityResult {
-  /** The sessions with a prompt or a step, the one that worked last first. */
+  /** The sessions with a prompt or a step, most recent first. */
   sessions: SessionActivity[];
 }
 
@@ -1234,7 +1234,7 @@ export interface SessionPushParams extends RequestParams {
   sign?: boolean;
   /** With `sign`: the key: a public key (`ssh-ed25519 AAAA...`), whose private key an ssh agent of the daemon has, or the absolute path of a file. Default: `user.signingKey` of the user's own git configuration. */
   signingKey?: string;
-  /** Whether only to say what would leave the machine. */
+  /** Whether only to report what would leave the machine. */
   dryRun?: boolean;
   /** Whether to delete the sessions from the remote instead. This machine keeps its own. Not with `all`, `exclude`, `redact`, `withoutPrompts`, `sign` or `dryRun`. */
   delete?: boolean;
@@ -1256,7 +1256,7 @@ export interface NewFile {
   uri?: string;
   /** Its size, in bytes. */
   size: number;
-  /** Why somebody should look at it first: `"secret"`, it may hold one; `"large"`, it has 10 MiB or more. */
+  /** Why a person should look at it first: `"secret"`, it may hold one; `"large"`, it has 10 MiB or more. */
   reason?: "secret" | "large";
 }
 
@@ -1308,7 +1308,7 @@ export interface SessionFetchParams extends RequestParams {
   remote: string;
   /** The sessions. Default: all that are there. */
   sessionIds?: string[];
-  /** Whether only to say what would come: it is fetched, looked at, and thrown away. */
+  /** Whether only to report what would come: it is fetched, checked, and thrown away. */
   dryRun?: boolean;
 }
 
@@ -1394,7 +1394,7 @@ export interface SessionHandoverParams extends RequestParams {
   remote?: string;
   /** Instead of `remote`: a bundle file, absolute. It must not exist yet. */
   file?: string;
-  /** By which the other machine asks for it: up to 64 letters, digits, dashes and underscores. By default it is made of the names of the folder and of this machine, so a later handover takes the place of an earlier one. */
+  /** The name by which the other machine asks for it: up to 64 letters, digits, dashes and underscores. By default it is made of the names of the folder and this machine, so a later handover replaces an earlier one. */
   name?: string;
   /** Ignored files that go with it, such as `.env`. */
   include?: string[];
@@ -1408,7 +1408,7 @@ export interface SessionHandoverParams extends RequestParams {
   sign?: boolean;
   /** With `sign`: the key: a public key (`ssh-ed25519 AAAA...`), whose private key an ssh agent of the daemon has, or the absolute path of a file. Default: `user.signingKey` of the user's own git configuration. */
   signingKey?: string;
-  /** Whether only to say what would leave the machine. */
+  /** Whether only to report what would leave the machine. */
   dryRun?: boolean;
 }
 
@@ -1460,7 +1460,7 @@ export interface SessionTakeoverResult extends Outcome {
   sessions: Session[];
   /** The signature of the handover. Absent if it is not signed. */
   signature?: Signature;
-  /** Whether the machine that handed over can see that this one took over. False for a dry run, a file, or a remote that took no note. */
+  /** Whether the machine that handed over can see that this one took over. False for a dry run, a file, or a remote that accepted no note. */
   told: boolean;
 }
 
@@ -1582,7 +1582,7 @@ export interface StepEndParams extends RequestParams {
   directory?: string;
   /** A description for people, in place of that of `step/begin`. */
   description?: string;
-  /** Nobody said that it ended: what changed since its agent was gone is not its own. */
+  /** Nothing reported its end: what changed after its agent was gone is not its own. */
   left?: boolean;
   /** Own what is done to `files` in the next 10 s, as by a formatter: until the session begins a step or sends a message, an operation runs, or this step is ended again. What an editor saves is the user's. */
   lingers?: boolean;
@@ -1894,7 +1894,7 @@ export interface BlameParams extends RequestParams {
   hash?: HashPrefix;
   /** Only these lines. Default: all. */
   range?: LineRange;
-  /** A text that the file had, up to 10 MB. Not together with `hash`. */
+  /** A text that the file had, up to 10 MB. Cannot be used with `hash`. */
   content?: string;
   /** How `content` encodes the bytes. Default: as UTF-8. */
   encoding?: "base64";
@@ -1938,7 +1938,7 @@ export interface BlamedLines {
   start: number;
   /** The number of lines. */
   count: number;
-  /** Who wrote them: a step, the user, or whoever it was `"before"` the first event that snapd knows. `"unknown"`: lines of `content` that no version of the file has. */
+  /** Who wrote them: a step, the user, or somebody `"before"` the first event that snapd knows. `"unknown"`: lines of `content` that no version of the file has. */
   author: "step" | "user" | "before" | "unknown";
   /** The session of the step. */
   sessionId?: string;
@@ -1956,7 +1956,7 @@ export interface BlamedLines {
   noted?: NotedCommit;
 }
 
-/** Why something that the project's git or a git-ai note may say is not in the answer. */
+/** Why information from the project's git or a git-ai note is missing from the answer. */
 export interface NoteProblem {
   /** The commit whose note it is. Absent if it is about git, or several notes. */
   commit?: string;
@@ -1968,7 +1968,7 @@ export interface NoteProblem {
 export interface BlameResult {
   /** The lines in their order, without gaps. */
   lines: BlamedLines[];
-  /** What git could not say, and the notes that snapd cannot read, with the reason. Absent if there are none. */
+  /** What git could not answer, and the notes that snapd cannot read, with the reason. Absent if there are none. */
   noteProblems?: NoteProblem[];
 }
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE, FAILED, NOT_ALL
 from snapd.cli.parsing.command import Answer, Command, common, family
-from snapd.cli.requests.folder import folder_of
+from snapd.cli.requests.connection import folder_of
 from snapd.cli.terminal.errors import as_json, readable
-from snapd.cli.terminal.filenames import shell_name
+from snapd.cli.terminal.layout import shell_name
 from snapd.cli.terminal.output import Painter, print_json, printable
 from snapd.cli.terminal.times import ago, local_now
 from snapd.hook.log import last
@@ -118,7 +118,7 @@ def _install_or_uninstall(options: argparse.Namespace) -> int:
 
     agents = _chosen(options)
     environment = os.environ
-    # by the folders that an install makes, all would be
+    # before an install creates the folders by which an agent is recognised
     missing = [each for each in agents if not each.found(environment)]
     root = os.path.realpath(folder_of(options)) if options.project else None
     records = Records(Locations.from_environment(environment))
@@ -140,7 +140,7 @@ def _chosen(options: argparse.Namespace) -> list[Agent]:
         )
     if options.names:
         return named(options.names)
-    # what is gone from the machine may have left its settings
+    # a removed agent may have left its settings
     return [each for each in AGENTS.values() if options.action == "uninstall" or each.found(os.environ)]
 
 
@@ -182,7 +182,6 @@ def _print(options: argparse.Namespace, done: list[FileResult]) -> None:
 
 
 def _print_hints(agents: list[Agent], missing: list[Agent], done: list[FileResult]) -> None:
-    """Prints what the user still has to know or do after an install."""
     fine = {each.agent.name for each in done if each.error is None}
     for each in agents:
         if each.name in fine and each in missing:

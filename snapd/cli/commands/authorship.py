@@ -12,11 +12,10 @@ from snapd.authorship.commits import Attribution, files, resolve_commits
 from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.requests.connection import ask, backend
 from snapd.cli.terminal import pager
-from snapd.cli.terminal.filenames import printable, shell_name
+from snapd.cli.terminal.layout import printable, shell_name
 from snapd.model.errors import InvalidParams
 from snapd.notes.note import NOTES
-from snapd.staging.git import Git
-from snapd.staging.repository import Repository
+from snapd.staging.repository import Git, Repository
 
 if TYPE_CHECKING:
     import argparse
@@ -41,10 +40,10 @@ def print_authors(options: argparse.Namespace) -> int:
     """Prints who wrote the lines of commits, in the requested format."""
     for name, field in _OTHERS.items():
         given = getattr(options, field)
-        # -n 0 is given, too
+        # `-n 0` counts as given
         if given is not None and given is not False:
             hint = "leave one of them out: with --format, the log is about commits"
-            raise InvalidParams(f"--format: not together with {name}", hint=hint, field="--format")
+            raise InvalidParams(f"--format: cannot be used with {name}", hint=hint, field="--format")
     if len(options.files) > 1:
         raise InvalidParams(
             "--format: expected one commit, or one range such as main..HEAD", hint="name only one", field="COMMIT"
@@ -73,7 +72,7 @@ def print_authors(options: argparse.Namespace) -> int:
             is_empty = False
             pager.write(piece.decode(*pager.ENCODING))
     for name in kept:
-        print(f"snapd: commit {name[:12]} has a note of somebody else, which stays", file=sys.stderr)
+        print(f"snapd: commit {name[:12]} already has a note from another author, which stays", file=sys.stderr)
     if is_empty and not kept:
         of = "no agent wrote a line of the commits" if commits else "git has no commits"
         print(f"snapd: {of} in {printable(options.files[0])}", file=sys.stderr)

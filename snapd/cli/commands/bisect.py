@@ -11,19 +11,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from snapd.cli.exit_codes import DONE, FAILED, NOT_ALL
 from snapd.cli.parsing.command import Answer, Command, common
-from snapd.cli.requests.connection import ask, backend, pages
-from snapd.cli.requests.folder import folder_of
+from snapd.cli.requests.connection import ask, backend, folder_of, pages
 from snapd.cli.requests.names import all_sessions, find_session, latest_session
-from snapd.cli.terminal.filenames import printable, shell_name
-from snapd.cli.terminal.layout import one_line
+from snapd.cli.terminal.layout import one_line, printable, shell_name
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, print_json, step_line, summary
 from snapd.model.errors import InvalidParams
 from snapd.model.paths import absolute, from_uri, to_uri
 from snapd.worktree.export import Scratch
 
-from .bisect_command import TrialCommand
-from .bisect_trials import Change, Trial, TrialResult, changes_of, find, span
+from .bisect_trials import Change, Trial, TrialCommand, TrialResult, changes_of, find, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -154,7 +151,7 @@ def bisect(options: argparse.Namespace) -> int:
         changes = changes_of(steps, _others(found, session, steps))
         if not changes:
             raise InvalidParams(
-                f"session {session['sessionId']} has no step that changed anything and still stands",
+                f"session {session['sessionId']} has no step with changes that are not undone",
                 hint="'snapd log' shows the steps; name another session",
                 field="SESSION",
             )
@@ -215,11 +212,11 @@ def _command(options: argparse.Namespace) -> list[str]:
     words: list[str] = options.words
     if not words:
         raise InvalidParams("expected a command after --", hint=_FOR_EXAMPLE, field="COMMAND")
-    # one with a relative path is looked for in each snapshot
+    # a relative path is looked up in each snapshot
     if (os.path.isabs(words[0]) or not os.path.dirname(words[0])) and shutil.which(words[0]) is None:
         raise InvalidParams(
             f"{printable(words[0])}: command not found",
-            hint="check its name, and PATH; what only a shell understands is for sh -c '...'",
+            hint="check its name and PATH; for shell syntax, use sh -c '...'",
             field="COMMAND",
         )
     return words
@@ -270,7 +267,6 @@ def _names(rows: Iterable[dict[str, Any]]) -> set[str]:
 
 
 def _prompts(found: Backend, steps: list[dict[str, Any]]) -> list[str]:
-    """Returns the known prompts of steps, each once."""
     asked = {step["messageId"]: step["sessionId"] for step in steps if "messageId" in step}
     prompts: dict[str, None] = {}
     for session in dict.fromkeys(asked.values()):
@@ -281,13 +277,7 @@ def _prompts(found: Backend, steps: list[dict[str, Any]]) -> list[str]:
 
 
 class Exports:
-    """The exports into one folder.
-
-    Args:
-        root: the workspace, absolute and canonical.
-        scratch: the folder.
-        reuse: whether to keep what commands made in it, except files that a snapshot has.
-    """
+    """The exports of the workspace into `scratch`; with `reuse`, keeps what is there, except files of a snapshot."""
 
     def __init__(self, found: Backend, root: bytes, scratch: Scratch, *, reuse: bool) -> None:
         self._found = found
@@ -312,7 +302,7 @@ class Exports:
         return self._scratch.path
 
     def _relative(self, name: str) -> bytes:
-        """Returns the path of a file in a patch, which is absolute, or a URI where it is not UTF-8."""
+        """Returns the path of a file in a patch, which is absolute, or a URI if it is not UTF-8."""
         path = from_uri(name, "files") if name.startswith("file:/") else os.fsencode(name)
         return path[len(self._root.rstrip(b"/")) + 1 :]
 

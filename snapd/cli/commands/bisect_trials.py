@@ -2,12 +2,134 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from snapd.cli.terminal.naming import short
+from snapd.cli.terminal.streams import can_be_asked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from types import FrameType
+
+_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_PATIENCE_SECONDS = 5.0
+"""How long a command has to end before it is killed."""
+_NOT_FOUND = 127
+_NOT_EXECUTABLE = 126
+_BY_SIGNAL = 128
+
+
+class TrialCommand:
+    """A command that runs several times, without terminal and input, so that each run has the same conditions.
+
+    As a context manager, it turns Ctrl-C, SIGTERM and SIGHUP into one `KeyboardInterrupt`, raised only when the command
+    has ended and in `interruptible` blocks, so that everything is cleaned up. After that, the process ends by SIGTERM
+    or SIGHUP if it received one.
+    """
+
+    def __init__(self, words: list[str]) -> None:
+        self._words = words
+        self._before: dict[int, Any] = {}
+        self._came: int | None = None
+        self._is_interruptible = False
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> TrialCommand:
+        for number in _STOPPING:
+            # an ignored signal stays ignored, as with nohup
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self._before[number] = signal.signal(number, self._on_signal)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        if self._came in (signal.SIGTERM, signal.SIGHUP):
+            # end by the same signal, so that the sender can see that
+            signal.signal(self._came, signal.SIG_DFL)
+            os.kill(os.getpid(), self._came)
+        self._check()
+
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """Lets signals interrupt the block; raises `KeyboardInterrupt` if one came before."""
+        try:
+            self._is_interruptible = True
+            self._check()
+            yield
+        finally:
+            self._is_interruptible = False
+
+    def run(self, directory: bytes) -> int:
+        """Runs the command to its end, and ends what it leaves running in its process group.
+
+        Returns its exit code, 128 plus the number of the signal that ended it, 127 if there is no such program, or 126
+        if it cannot be run.
+        """
+        try:
+            self._process = self._start(directory)
+        except FileNotFoundError:
+            return _NOT_FOUND
+        except OSError:
+            return _NOT_EXECUTABLE
+        try:
+            with self.interruptible():
+                code = self._process.wait()
+        except KeyboardInterrupt:
+            self._end(self._process)
+            raise
+        finally:
+            self._send(signal.SIGKILL)
+            self._process = None
+        return code if code >= 0 else _BY_SIGNAL - code
+
+    def _check(self) -> None:
+        if self._came is not None:
+            raise KeyboardInterrupt
+
+    def _start(self, directory: bytes) -> subprocess.Popen[bytes]:
+        # standard output is for the result; if standard error has no reader, the command must not fail
+        output = 2 if can_be_asked() else subprocess.DEVNULL
+        return subprocess.Popen(
+            self._words,
+            cwd=directory,
+            env={**os.environ, "PWD": os.fsdecode(directory)},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        self._send(self._came or signal.SIGINT)
+        try:
+            process.wait(_PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._send(signal.SIGKILL)
+            process.wait()
+
+    def _send(self, number: int) -> None:
+        """Sends a signal to the command and to everything it started that is still in its process group."""
+        if self._process is not None:
+            try:
+                os.killpg(self._process.pid, number)
+            except (ProcessLookupError, PermissionError):
+                # the group is empty; macOS raises the latter if only ended processes are left
+                return
+
+    def _on_signal(self, number: int, _: FrameType | None) -> None:
+        if self._came is not None:
+            # do not wait any longer
+            self._send(signal.SIGKILL)
+            return
+        self._came = number
+        if self._is_interruptible:
+            raise KeyboardInterrupt
+
 
 Verdict = Literal["good", "bad", "skip", "abort"]
 Outcome = Literal["found", "unclear", "badBefore", "goodAfter", "untested", "aborted"]
@@ -35,29 +157,20 @@ class Trial(NamedTuple):
 
 
 class TrialResult(NamedTuple):
-    """The result of a search.
+    """The result of a search."""
 
-    Attributes:
-        outcome: `found`, or why it was not: snapshots between several changes were skipped; the command is bad before
-            the first change, or good after the last; one of these two was skipped; the command asked to stop.
-        suspects: the changes of which one broke it; empty unless the outcome is `found` or `unclear`.
-        exit_code: of the command where it is first bad, or where the outcome shows.
-    """
-
+    # `found`, or why it was not: snapshots between several changes were skipped; the command is bad before the first
+    # change, or good after the last; one of these two was skipped; the command asked to stop
     outcome: Outcome
-    suspects: tuple[Change, ...]
-    exit_code: int
+    suspects: tuple[Change, ...]  # the changes of which one broke it; empty unless the outcome is `found` or `unclear`
+    exit_code: int  # of the command where it is first bad, or where the outcome shows
 
 
 def find(changes: Sequence[Change], run: Callable[[int, str, int], Trial]) -> TrialResult:
-    """Finds the change that broke a command.
+    """Finds the change that broke a command, after checking that one end is good and the other bad.
 
-    Both ends are tried first: the search needs a good and a bad one.
-
-    Args:
-        changes: at least one, each beginning where the one before it ends.
-        run: runs the command on a snapshot. Takes its index in the sequence, its hash, and how many more runs follow at
-            most if none is skipped. Called once for each snapshot, even if it occurs several times.
+    `changes` has at least one, each beginning where the one before it ends. `run` takes a snapshot's index in the
+    sequence, its hash, and how many more runs follow at most if none is skipped. It is called once for each snapshot.
     """
     trees = [changes[0].before, *(change.after for change in changes)]
     known: dict[str, Trial] = {}
@@ -93,8 +206,8 @@ def _ends(last: int) -> tuple[tuple[int, Verdict, Outcome], ...]:
 class Search:
     """Searches for the change after which something is bad, in a sequence of states from a good one to a bad one.
 
-    If a bad state can become good again on the way, it finds one of the changes that made one bad. There is at
-    least one change: change N leads from state N to state N + 1.
+    If a bad state can become good again on the way, it finds one of the changes that made one bad. There is at least
+    one change: change N leads from state N to state N + 1.
     """
 
     def __init__(self, changes: int) -> None:
@@ -129,28 +242,17 @@ class Search:
 
 
 class Change(NamedTuple):
-    """The difference between two consecutive snapshots.
-
-    Attributes:
-        before: the hash of the first one.
-        after: the hash of the second one, which differs.
-        name: of the second one, for people.
-        steps: the steps of any session that were open in between, as in answers, without parts of others among them;
-            empty between steps.
-    """
+    """The difference between two consecutive, different snapshots."""
 
     before: str
     after: str
-    name: str
+    name: str  # of the second one, for people
+    # of any session, open in between, without parts of others among them; empty between steps
     steps: tuple[dict[str, Any], ...]
 
 
 class _Edge(NamedTuple):
-    """The beginning or the end of a step.
-
-    Attributes:
-        order: the sort key: the time first; at the same time, a step ends before the next one begins.
-    """
+    """The beginning or the end of a step, in `order`: at the same time, a step ends before the next one begins."""
 
     order: tuple[str, str, int, int]
     step: dict[str, Any]
@@ -161,7 +263,7 @@ class _Edge(NamedTuple):
 
     @property
     def tree(self) -> str | None:
-        """The snapshot that was taken then; None where it is not to be tried.
+        """The snapshot that was taken then; None if it is not to be tried.
 
         What is undone cannot be why something fails now. A step that was undone is still listed where a snapshot taken
         by others has its changes.
@@ -184,8 +286,8 @@ def span(steps: Iterable[dict[str, Any]]) -> tuple[str, str] | None:
 def changes_of(steps: Sequence[dict[str, Any]], others: Iterable[dict[str, Any]] = ()) -> list[Change]:
     """Returns the changes in order of time, each beginning where the one before it ends.
 
-    They range from the first to the last of `steps` that have ended and are not undone; `others` are the steps of other
-    sessions, which may have worked at the same time.
+    They range from the first to the last of `steps` that have ended and are not undone; steps of other sessions may
+    have worked at the same time.
     """
     own = _tried(steps)
     if not own:
@@ -212,7 +314,6 @@ def changes_of(steps: Sequence[dict[str, Any]], others: Iterable[dict[str, Any]]
 
 
 def _tried(steps: Iterable[dict[str, Any]]) -> list[_Edge]:
-    """Returns the edges of the steps that have ended and are not undone."""
     return [edge for edge in _edges(steps) if edge.tree is not None and "endedAt" in edge.step]
 
 

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Any
 from snapd.backend import file_bytes
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import SNAPSHOT, Answer, Command, common, looking
-from snapd.cli.requests.connection import TAKE_ONE, ask, backend, in_folder, pages
-from snapd.cli.requests.folder import folder_of
+from snapd.cli.requests.connection import TAKE_ONE, ask, backend, folder_of, in_folder, pages
 from snapd.cli.requests.snapshots import find_sides, find_snapshot, split_file, suggesting
 from snapd.cli.terminal import pager
-from snapd.cli.terminal.filenames import file_name, shell_name
-from snapd.cli.terminal.layout import fit, one_line, pad, terminal_width
+from snapd.cli.terminal.layout import file_name, fit, one_line, pad, shell_name, terminal_width
 from snapd.cli.terminal.naming import agent_name, short
 from snapd.cli.terminal.output import Painter, counted, print_json, size, summary
 from snapd.cli.terminal.pager import diff_text, form_of
@@ -196,7 +194,7 @@ def files(options: argparse.Namespace) -> int:
     if sys.stdout.isatty():
         pager.show(options, "".join(f"{shell_name(name)}\n" for name in exact))
     else:
-        # a script gets the very bytes
+        # a script gets the exact bytes
         sys.stdout.buffer.writelines(os.fsencode(f"{name}\n") for name in exact)
         sys.stdout.buffer.flush()
     return DONE
@@ -254,7 +252,7 @@ def snapshots(options: argparse.Namespace) -> int:
 
 def _wanted(found: Backend, number: int) -> Iterator[dict[str, Any]]:
     """Yields the snapshots, without automatic ones that equal the one before."""
-    # one more says whether there are more
+    # one more, to see whether there are more
     for taken in pages(found, "snapshot/list", {"limit": number + 1 if number else None}, "snapshots"):
         if taken.get("files") != 0 or taken["kind"] == "track":
             yield taken

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 from snapd._version import __version__
 from snapd.cli.exit_codes import DONE, FAILED
 from snapd.cli.parsing.command import Answer, Command, common
-from snapd.cli.requests.connection import ask, backend
-from snapd.cli.requests.folder import folder_of, folders_with_same_files, former_words
+from snapd.cli.requests.connection import ask, backend, folder_of, folders_with_same_files, former_words
 from snapd.cli.terminal.errors import readable
-from snapd.cli.terminal.filenames import shell_name
+from snapd.cli.terminal.layout import shell_name
 from snapd.cli.terminal.output import Painter, print_json, printable, settings, size, watching
 from snapd.locations import Locations
 from snapd.model.errors import InvalidParams
@@ -65,7 +64,7 @@ def doctor(options: argparse.Namespace) -> int:
         **of_folder,
     }
     results = {}
-    # the settings last: they are asked of the daemon, which that may start
+    # the settings last: the request may start the daemon
     for name in sorted(checks, key=lambda name: name == "settings"):
         try:
             results[name] = {"check": name, "ok": True, "found": checks[name]()}
@@ -148,7 +147,7 @@ def _rules(folder: str) -> str:
         patterns = workspace_excludes(descriptor)
     except InvalidParams as error:
         if error.data["field"] in SETTINGS and error.data["field"] != "exclude":
-            hint = f"move {error.data['field']} to config.toml: a folder may only say what else to leave out"
+            hint = f"move {error.data['field']} to config.toml: a folder may only exclude more files"
             raise machine.CheckFailed(error.message, hint) from error
         raise
     finally:
@@ -228,7 +227,7 @@ def _listed(folder: str, closed: list[str]) -> Iterator[tuple[str, list[str]]]:
     """Yields the directories of a folder, except those of a `.git`, each with the names in it."""
 
     def on_error(error: OSError) -> None:
-        # one that has just gone is none that could not be listed
+        # a directory that was just deleted is not a problem
         if not isinstance(error, FileNotFoundError):
             closed.append(error.filename)
 

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.parsing.command import Answer, Command, common
-from snapd.cli.requests.connection import TAKE_ONE
-from snapd.cli.requests.folder import folder_of
-from snapd.cli.terminal.filenames import shell_name
-from snapd.cli.terminal.layout import fit, one_line, terminal_width
+from snapd.cli.requests.connection import TAKE_ONE, folder_of
+from snapd.cli.terminal.layout import fit, one_line, shell_name, terminal_width
 from snapd.cli.terminal.output import Painter, print_json, printable, size
 from snapd.locations import Locations, stores_directory
 from snapd.model.errors import InvalidParams, SnapdError

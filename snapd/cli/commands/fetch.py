@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import REMOTE, Command, changing, common
-from snapd.cli.requests.connection import ask, backend, in_folder
-from snapd.cli.requests.folder import known_folder_around
+from snapd.cli.requests.connection import ask, backend, in_folder, known_folder_around
 from snapd.cli.requests.names import find_session_or_step
 from snapd.cli.requests.operation import operate
-from snapd.cli.terminal.filenames import printable
+from snapd.cli.terminal.layout import printable
 from snapd.cli.terminal.naming import agent_name, session_name, short
 from snapd.cli.terminal.output import Painter, counted, print_json
 from snapd.cli.terminal.reasons import STYLES, signature_words
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
 
 def _print_fetched(options: argparse.Namespace, result: SessionFetchResult, nothing: str) -> int:
-    """Prints which sessions were fetched."""
     if options.json:
         print_json(result)
         return DONE
@@ -145,7 +143,6 @@ def apply(options: argparse.Namespace) -> int:
 
 
 def _which(found: Backend, names: Sequence[str]) -> dict[str, Any]:
-    """Returns the params for the words of the command line."""
     named = [find_session_or_step(found, word) for word in names]
     sessions = [each["sessionId"] for each in named if "stepId" not in each]
     steps = [each["stepId"] for each in named if "stepId" in each]

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE, FAILED, NOT_ALL
 from snapd.cli.parsing.command import Answer, Command, common
-from snapd.cli.requests.connection import ask, backend
-from snapd.cli.requests.folder import folder_of
-from snapd.cli.terminal.filenames import shell_name
-from snapd.cli.terminal.layout import at_most
+from snapd.cli.requests.connection import ask, backend, folder_of
+from snapd.cli.terminal.layout import at_most, shell_name
 from snapd.cli.terminal.output import Painter, print_json, printable, size
 from snapd.folders.root import folder_of_store
 from snapd.locations import Locations, project_id, store_path
@@ -66,7 +64,7 @@ def fsck(options: argparse.Namespace) -> int:
             else:
                 answer = _check_store(store, quick=False, repair=options.repair)
         except SnapdError as error:
-            # one that cannot be checked must not keep the others from it
+            # one that cannot be checked must not stop the others
             answer = {"store": store, "error": {"kind": error.kind, "message": error.message, "hint": error.hint}}
         answers.append(answer)
         code = max(code, _code(options, answer))
@@ -75,10 +73,7 @@ def fsck(options: argparse.Namespace) -> int:
 
 
 def check_folder(options: argparse.Namespace, folder: str, *, repair: bool = False, quick: bool = False) -> Any:
-    """Asks the owner of a folder's store to check it; checks it in this process if it is too damaged to be opened.
-
-    `quick` reads only records and events, no objects.
-    """
+    """Requests a check from the owner of a folder's store; checks it here if it is too damaged to be opened."""
     params = {"repair": repair, "quick": quick}
     try:
         return _ask(options, folder, params)
@@ -87,7 +82,7 @@ def check_folder(options: argparse.Namespace, folder: str, *, repair: bool = Fal
     if not repair:
         return first
     try:
-        # by now it can be opened, if that can be had at all: then there is more to repair it from
+        # the first repair may have made it possible to open it: then there is more to repair from
         last = _ask(options, folder, params)
     except StoreCorrupt:
         return first
@@ -112,7 +107,7 @@ def _check_closed(folder: str, *, repair: bool, quick: bool, reason: StoreCorrup
     try:
         return _check_store(_store_of(locations, settings, folder), quick=quick, repair=repair)
     except StoreLocked:
-        # it is open after all, and what is wrong with it is what its owner said
+        # a daemon has it open, and its error is the relevant one
         raise reason from None
 
 
@@ -208,10 +203,7 @@ def _store_of(locations: Locations, settings: Settings, folder: str) -> str:
 
 
 def _stores(locations: Locations) -> list[tuple[str, str | None]]:
-    """Returns all stores of a user's data directory, each with the folder that it claims to belong to.
-
-    The folder is None where that cannot be read, or no longer exists.
-    """
+    """Returns all stores of a user, each with its folder, None if that is unreadable or no longer exists."""
     above = os.path.dirname(store_path(locations.data, "any"))
     try:
         names = sorted(os.listdir(above))

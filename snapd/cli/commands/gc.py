@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.parsing.command import Answer, Command, common
-from snapd.cli.requests.connection import ask, backend, daemon_at, settings_of
-from snapd.cli.requests.folder import folder_of
+from snapd.cli.requests.connection import ask, backend, daemon_at, folder_of, settings_of
 from snapd.cli.terminal.asking import confirmed, declined
-from snapd.cli.terminal.filenames import shell_name
+from snapd.cli.terminal.layout import shell_name
 from snapd.cli.terminal.output import print_json, printable, size
 from snapd.locations import Locations, stores_directory
 from snapd.model.errors import InvalidParams, IoError, SnapdError, StoreLocked

@@ -52,15 +52,9 @@ def draw(
     now: datetime,
     begun: Collection[str],
 ) -> str:
-    """Draws entries of `session/history`.
+    """Draws entries of `session/history`, the latest first; `sessions` is `session/list` by id.
 
-    Args:
-        entries: the latest first.
-        sessions: of `session/list`, by id.
-        painter: for colours.
-        width: in columns.
-        now: in the user's time zone.
-        begun: the sessions that began with one of these entries, or with one that is left out.
+    `width` is in columns. `begun` are the sessions that began with one of these entries, or with one that is left out.
     """
     picture = _Picture(sessions, painter, width, now)
     shown = _prompts_first(list(entries))
@@ -90,12 +84,8 @@ def _prompts_first(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
 class _Row:
     """A line of the drawing, before the number of lanes is known.
 
-    Args:
-        time: at its beginning.
-        cells: of the graph.
-        texts: beside it, each with its style.
-        file: the only file of a step named after it: shown after some of the texts, or below if there is little room.
-        ahead: how many texts come before the file.
+    `file` is the only file of a step named after it: shown after the first `ahead` texts, or below if there is little
+    room.
     """
 
     def __init__(
@@ -241,7 +231,6 @@ class _Picture:
         self._rows.append(_Row(clock, cells, texts, below, ahead))
 
     def _sharing(self, row: dict[str, Any]) -> str:
-        """Describes with whom a step shares a change."""
         others = row.get("sharedWith", ())
         if len(others) != 1:
             return f"shared with {len(others)} steps" if others else "shared"
@@ -286,7 +275,6 @@ class _Picture:
         self._rows.append(_Row("", cells, []))
 
     def _running(self) -> list[tuple[str, str]]:
-        """Returns the lanes of a line without an event."""
         lanes = [(" ", "") if lane is None else ("│", self._styles[lane]) for lane in self._lanes]
         return [("┊", _FOLDER), *lanes]
 
@@ -308,7 +296,6 @@ class _Picture:
         return min(lanes, max(2, (self._width - _TIME - 1 - _TEXT) // 2))
 
     def _left(self, lanes: int) -> int:
-        """Returns the number of columns beside the graph."""
         return self._width - _TIME - 2 * self._lanes_that_fit(lanes) - 1
 
     def _is_roomy(self, lanes: int) -> bool:
@@ -358,7 +345,7 @@ class _Picture:
 
 
 class _Files:
-    """The files of an entry, before the available width is known; `style` applies to all their text, if not empty."""
+    """The files of an entry, before the available width is known; a non-empty `style` applies to all their text."""
 
     def __init__(self, cells: list[tuple[str, str]], rows: list[dict[str, Any]], style: str) -> None:
         self.cells = cells
@@ -380,7 +367,6 @@ def _step_texts(step: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _tool(step: dict[str, Any]) -> list[tuple[str, str]]:
-    """Returns the tool of a step named after its only file, with its style."""
     tool = one_line(step.get("tool"))
     return [*([(f"{tool}  ", "bold")] if tool else []), *_late(step)]
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import FOLDER, Command, socket_option
-from snapd.cli.requests.connection import connected
-from snapd.cli.requests.folder import folder_of
+from snapd.cli.requests.connection import connected, folder_of
 from snapd.model.errors import InvalidParams
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def acp(options: argparse.Namespace) -> int:
             "expected an agent after --", hint="for example: snapd acp -- claude-agent-acp", field="AGENT"
         )
     if os.isatty(0):
-        # nobody speaks the protocol there: a person logs in, or asks the agent for its version
+        # on a terminal, a person logs in or asks the agent for its version
         return _without_proxy(words)
     _log()
     from snapd.acp.proxy import run

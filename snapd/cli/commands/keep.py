@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import SNAPSHOT, Command, changing, common
-from snapd.cli.requests.connection import ask, backend, in_folder
-from snapd.cli.requests.folder import folder_of
+from snapd.cli.requests.connection import ask, backend, folder_of, in_folder
 from snapd.cli.requests.names import file_of, find_session, find_step
 from snapd.cli.requests.operation import operate
 from snapd.cli.requests.pending import choose_hunks, named, pending
 from snapd.cli.requests.snapshots import file_hint, find_snapshot
 from snapd.cli.terminal.asking import declined
-from snapd.cli.terminal.filenames import shell_name
+from snapd.cli.terminal.layout import shell_name
 from snapd.cli.terminal.output import print_json
 from snapd.model.errors import InvalidParams
 
@@ -59,7 +58,7 @@ def keep(options: argparse.Namespace) -> int:
 def revert_pending(options: argparse.Namespace) -> int:
     """Reverts the pending hunks that a person chooses."""
     if options.expect is not None:
-        raise InvalidParams("--expect: not together with -p", hint="leave out one of them", field="--expect")
+        raise InvalidParams("--expect: cannot be used with -p", hint="leave out one of them", field="--expect")
     words = [*filter(None, [options.hash]), *options.files]
     codes: list[int] = []
     with backend(options) as found:
@@ -72,7 +71,6 @@ def revert_pending(options: argparse.Namespace) -> int:
 
 
 def _meant(options: argparse.Namespace, found: Backend, files: list[dict[str, Any]]) -> Any:
-    """Returns the params that select what is kept."""
     given = [bool(options.what), options.session is not None, options.all]
     if sum(given) != 1:
         raise InvalidParams(
@@ -139,7 +137,7 @@ def restore(options: argparse.Namespace) -> int:
 def _check_known(options: argparse.Namespace, found: Backend, tree: str, path: str) -> None:
     """Ensures that a path exists somewhere: a mistyped name would be reported as unchanged."""
     file = in_folder(options, path)
-    # a name that is no UTF-8 is not mistyped
+    # a name that is not UTF-8 is not mistyped
     if file.startswith("file:") or os.path.lexists(file):
         return
     if ask(found, "snapshot/fileExists", {"hash": tree, "file": file})["exists"]:

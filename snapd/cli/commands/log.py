@@ -228,7 +228,7 @@ def log(options: argparse.Namespace) -> int:
             entries = (entry for entry in entries if entry["kind"] == "message")
         shown = list(islice(entries, number or None))
         more = bool(number) and next(entries, None) is not None
-        # afterwards: it has the session of every entry then
+        # afterwards, so that it has the session of every entry
         known = {session["sessionId"]: session for session in all_sessions(found)}
         diffs = _diffs(found, shown, options) if options.patch else []
         steps = [] if shown else [step for word in options.files for step in _steps_called(options, found, word)]
@@ -258,12 +258,11 @@ def log(options: argparse.Namespace) -> int:
 def _entries(
     found: Backend, about: dict[str, Any], since: datetime | None, number: int, begun: set[str]
 ) -> Iterator[dict[str, Any]]:
-    """Yields the history, without steps that are noise.
+    """Yields the history without uninteresting steps; adds to `begun` the sessions whose first step was found.
 
-    `about` has params of `session/history`; `number` is 0 for all; `begun` collects the sessions whose first step was
-    seen.
+    `about` has params of `session/history`; `number` is 0 for all.
     """
-    # one more says whether there are more
+    # one more, to see whether there are more
     limit = number + 1 if number else _ON_A_PAGE
     for entry in pages(found, "session/history", {**about, "limit": limit}, "entries"):
         if since is not None and moment(entry["at"]) < since:
@@ -276,7 +275,6 @@ def _entries(
 
 
 def _nothing(options: argparse.Namespace) -> str:
-    """Returns the message for an empty list."""
     what = f"changed {' or '.join(map(printable, options.files))}" if options.files else "happened"
     where = f"in session {printable(options.session)}" if options.session else "in this folder"
     return f"nothing has {what} {where} {f'since {printable(options.since)}' if options.since else 'yet'}"
@@ -374,7 +372,6 @@ def _prompt_lines(message: dict[str, Any]) -> list[str]:
 
 
 def _with_renames(found: Backend, step: dict[str, Any]) -> dict[str, Any]:
-    """Returns the step, with each moved file as one."""
     if not {"added", "deleted"} <= {row["status"] for row in step.get("files") or ()}:
         return step
     again = ask(found, "step/find", {"prefix": step["stepId"], "limit": 1, "renames": True})["steps"]
@@ -389,7 +386,7 @@ def _parts(found: Backend, step: Any) -> Iterator[Any]:
 
 def _signature(found: Backend, step: dict[str, Any]) -> dict[str, Any] | None:
     """Returns the signature of a fetched step; None for a step of the folder, and for an unsigned one."""
-    # those of the folder come first
+    # the folder's own come first
     sessions = pages(found, "session/list", {}, "sessions")
     session: dict[str, Any] = next((each for each in sessions if each["sessionId"] == step["sessionId"]), {})
     return session.get("signature")
@@ -439,7 +436,7 @@ def entry_line(
     author = (cell(who, _WHO, width), agent_style(session) if is_agent else "dim")
     count = (" ".join(f"{sign}{_total(entry, key)}" for sign, key in _COUNTED), "")
     counted = [count] if entry["files"] and not _is_counted(entry) else []
-    # what a narrow terminal goes without: first who it was, then how much
+    # a narrow terminal omits first the author, then the counts
     for before, after in (([author], [*counted, *state]), ([], [*counted, *state]), ([], state)):
         room = width - sum(columns(text) + len(_BETWEEN) for text, _ in [*start, *before, *after])
         if room >= _LEAST_SAID:
@@ -463,7 +460,7 @@ def _words(entry: dict[str, Any], sessions: Mapping[str, dict[str, Any]]) -> tup
         return short(step["stepId"]), _agent(sessions[step["sessionId"]]), what
     if entry["kind"] == "message":
         return printable(beginning(entry["messageId"])), "you", prompt_of(entry)
-    # nothing but the snapshot after it names it
+    # it has no id but that of the snapshot after it
     name = short(entry["after"])
     if entry["kind"] == "user":
         return name, "unknown" if "unknown" in entry else "you", changed(entry["files"])

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from snapd._version import __version__
-from snapd.cli.terminal.filenames import shell_name
+from snapd.cli.terminal.layout import shell_name
 from snapd.cli.terminal.output import counted, size
 from snapd.cli.terminal.times import ago, local_now, moment
 from snapd.environment import spool_directory
@@ -159,7 +159,7 @@ def _listens(socket: str) -> bool:
     try:
         connection = connect(socket)
     except OSError:
-        # whoever is there is nobody whom commands would reach
+        # commands could not reach that process
         return False
     if connection is None:
         return False

@@ -10,7 +10,7 @@ from snapd.cli.parsing.command import Command, common
 from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.names import find_message
 from snapd.cli.terminal.asking import confirmed, declined
-from snapd.cli.terminal.filenames import printable, shell_name
+from snapd.cli.terminal.layout import printable, shell_name
 from snapd.cli.terminal.output import counted, print_json, size
 from snapd.model.errors import InvalidParams
 
@@ -43,7 +43,7 @@ def purge(options: argparse.Namespace) -> int:
     with backend(options) as found:
         params = _params(options, found)
         if options.dry_run or not options.yes:
-            # an error where no snapshot has one of the files
+            # raises an error if no snapshot has one of the files
             told = ask(found, "snapshot/purge", {**params, "dryRun": True})
             if options.dry_run:
                 return _show_plan(options, told)
@@ -90,7 +90,6 @@ def _show_plan(options: argparse.Namespace, told: PurgeResult) -> int:
 
 
 def _check(told: PurgeResult) -> None:
-    """Checks that the purge is possible; raises `InvalidParams` otherwise."""
     here = [shell_name(row["file"]) for row in told["files"] if row["inFolder"]]
     if here:
         raise InvalidParams(

@@ -14,8 +14,7 @@ from snapd.cli.parsing.command import REMOTE, Command, common
 from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.names import find_session
 from snapd.cli.terminal.asking import confirmed, declined
-from snapd.cli.terminal.filenames import file_name, printable
-from snapd.cli.terminal.layout import at_most
+from snapd.cli.terminal.layout import at_most, file_name, printable
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, counted, print_json, size
 from snapd.model.errors import InvalidParams
@@ -39,24 +38,15 @@ _WITHOUT_USE = ("--exclude", "--redact", "--no-prompts", "--sign", "--signing-ke
 
 @attrs.frozen
 class PushTexts:
-    """How a command describes what leaves the machine.
+    """How a command describes what leaves the machine."""
 
-    Attributes:
-        method: the request that sends it.
-        verb: what the command does, such as `push`.
-        done: the participle, such as `pushed`.
-        where: returns where it goes, from the answer to the request.
-        readers: returns a sentence about who can read it there, from the same answer.
-        with_folder: whether the folder is sent with the sessions.
-    """
-
-    method: Any
+    method: Any  # the request that sends it
     params: Any
-    verb: str
-    done: str
-    where: Callable[[dict[str, Any]], str]
-    readers: Callable[[dict[str, Any]], str]
-    with_folder: bool = False
+    verb: str  # such as `push`
+    done: str  # such as `pushed`
+    where: Callable[[dict[str, Any]], str]  # returns where it goes, from the answer
+    readers: Callable[[dict[str, Any]], str]  # describes who can read it there
+    with_folder: bool = False  # whether the folder is sent with the sessions
 
 
 def leaving_params(options: argparse.Namespace) -> dict[str, Any]:
@@ -111,7 +101,6 @@ def _print_result(options: argparse.Namespace, leaving: PushTexts, result: Any) 
 
 
 def _plan(painter: Painter, leaving: PushTexts, plan: dict[str, Any]) -> Iterator[str]:
-    """Yields the lines of the plan: what would leave the machine."""
     yield f"{counted(len(plan['sessions']), 'session')} to {leaving.where(plan)}: {size(plan['bytes'])}"
     texts = " and prompts, titles, and descriptions and commands of steps"
     prompts = "" if leaving.params.get("withoutPrompts") else texts
@@ -176,7 +165,6 @@ def _push_arguments(parser: Parser) -> None:
 
 
 def _leaving_arguments(parser: Parser, dry_run: str = "only show what would leave this machine") -> None:
-    """Adds the arguments of all commands that send something from this machine."""
     parser.repeated(
         "--exclude", "PATTERN", "exclude", "leave these files out of what leaves this machine, as in a .gitignore"
     )
@@ -208,7 +196,7 @@ def push(options: argparse.Namespace) -> int:
         return prune(options)
     for name, is_given in (("--older-than", options.older_than is not None), ("--all", options.all)):
         if is_given:
-            raise InvalidParams(f"{name}: only together with --prune", hint="add --prune, or leave it out", field=name)
+            raise InvalidParams(f"{name}: only valid with --prune", hint="add --prune, or leave it out", field=name)
     with backend(options) as found:
         params = _params(options, found)
         if options.delete:
@@ -225,7 +213,7 @@ def _params(options: argparse.Namespace, found: Backend) -> dict[str, Any]:
 def _delete(options: argparse.Namespace, found: Backend, params: dict[str, Any]) -> int:
     if not options.sessions:
         raise InvalidParams(
-            "expected the sessions to delete from there", hint="name them after REMOTE", field="SESSION"
+            "expected the sessions to delete from the remote", hint="name them after REMOTE", field="SESSION"
         )
     _check_without_use(options, "--delete", {"--dry-run": options.dry_run})
     if not options.yes and not confirmed(
@@ -277,7 +265,7 @@ def _check_without_use(options: argparse.Namespace, mode: str, others: dict[str,
     """Raises `InvalidParams` for options that have no effect on this way to delete."""
     given = {**others, **{name: getattr(options, name[2:].replace("-", "_")) for name in _WITHOUT_USE}}
     for name in (name for name, value in given.items() if value):
-        raise InvalidParams(f"{name}: not together with {mode}", hint="leave it out", field=name)
+        raise InvalidParams(f"{name}: cannot be used with {mode}", hint="leave it out", field=name)
 
 
 def _check_prune(options: argparse.Namespace) -> None:
@@ -303,12 +291,11 @@ def _print_pruned(options: argparse.Namespace, result: Any) -> int:
 
 
 def _pruned_lines(plan: SessionPushResult) -> Iterator[str]:
-    """Yields the lines of what would be deleted; the oldest sessions first."""
     sessions = plan["pruned"]
     yield f"{printable(plan['remote'])} has {counted(len(sessions), 'session')} so old, which would be deleted:"
     listed = at_most(_LISTED)
     for session in sessions[:listed]:
-        # where nobody here knows its name, the end of its reference has to do
+        # if its id is unknown here, show the end of its reference
         name = session.get("sessionId") or session["reference"].rpartition("/")[2]
         yield f"  {session['lastAt'][:10]}  {printable(short(name))}  from {printable(session['host'])}"
     if (more := len(sessions) - listed) > 0:

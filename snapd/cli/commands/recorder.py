@@ -28,10 +28,10 @@ _FAILURES = (SnapdError, ClientError, OSError)
 
 
 class Recorder:
-    """Records a session while its own thread listens to the daemon.
+    """Records a session while its own thread listens to the daemon; a step ends after `quiet` seconds without a change.
 
     No change falls between two steps, or into both: each step begins on the very snapshot that the one before ends
-    with. A step ends after `quiet` seconds without a change.
+    with.
     """
 
     def __init__(self, found: Backend, client: Client, quiet: float) -> None:
@@ -77,7 +77,7 @@ class Recorder:
                 elif self._left() == 0:
                     self._begin()
             except _FAILURES as error:
-                # whatever it is: the command that is recorded goes on, and so does this
+                # the recorded command goes on, so recording must, too
                 self.trouble = error
                 self._recover()
 
@@ -101,7 +101,7 @@ class Recorder:
         elif notification.method == "session/didChange":
             step = params.get("step")
             if step is not None and step["stepId"] == self._open and step["state"] != "open":
-                # somebody ended it; what the command does from now on is to be recorded all the same
+                # another client ended it; the rest must be recorded all the same
                 self._resume()
         elif notification.method == RECONNECTED:
             self._resume()
@@ -110,7 +110,6 @@ class Recorder:
             self.trouble = params.get("error") or ConnectionLost(params["reason"])
 
     def _begin(self) -> None:
-        """Begins a step, which ends the one before it."""
         self._changed = None
         begun = self.backend.request(
             "agent/report", {"sessionId": self.session_id, "event": "callBegin", "sequential": True}
@@ -133,23 +132,18 @@ class Recorder:
         steps = self.backend.request("session/steps", known)["steps"]
         # one at most: each began as the one before it ended
         self._open = next((step["stepId"] for step in steps if step["state"] == "open"), None)
-        # whatever was told meanwhile was not heard; the next difference counts, from whichever snapshot
+        # notifications may have been missed; the next difference counts, from whichever snapshot
         self._base = None
         if self._open is not None:
-            # tried again, where it was the turn of a step that failed
+            # retries a step that failed
             self._changed = time.monotonic()
             return
-        # if somebody ended the session, this resumes it
+        # resumes the session if it was ended
         self._begin()
 
 
 class HookSessions:
-    """The sessions of an agent that records by its own hooks.
-
-    Attributes:
-        base: the snapshot from before the run.
-        end: the one from after it.
-    """
+    """The sessions of an agent that records by its own hooks; `base` and `end` are the snapshots around the run."""
 
     def __init__(self, found: Backend, agent: str) -> None:
         self.backend = found
@@ -163,20 +157,17 @@ class HookSessions:
         self._before = {session["sessionId"]: session["stepCount"] for session in self._sessions()}
 
     def finish(self) -> dict[str, list[Step]]:
-        """Ends the sessions that the agent left open; returns its steps of this run by session, as in `session/steps`.
-
-        Raises `SnapdError`, `ClientError` or `OSError` if the daemon does not answer.
-        """
+        """Ends the sessions that the agent left open; returns its steps of this run by session."""
         steps = {}
         for session in self._sessions():
             name = session["sessionId"]
             known = self._before.get(name)
             if known is None and "endedAt" not in session:
-                # the agent is gone and did not say so: what changes from now on is not its own
+                # the agent is gone without reporting it: later changes are not its own
                 self.backend.request("session/end", {"sessionId": name})
             if session["stepCount"] > (known or 0):
                 steps[name] = self.backend.request("session/steps", {"sessionId": name})["steps"][known or 0 :]
-        # what changed beside the agent's steps is in a snapshot too
+        # captures what changed outside of the agent's steps, too
         self.end = self.backend.request("snapshot/track")["hash"] or ""
         return steps
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import SNAPSHOT, Answer, Command, looking
 from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.names import all_sessions, file_of, find_session
-from snapd.cli.requests.pending import as_a_whole, authors, named, pending
+from snapd.cli.requests.pending import agents, as_a_whole, authors, named, pending
 from snapd.cli.requests.snapshots import find_snapshot
 from snapd.cli.terminal import pager
-from snapd.cli.terminal.filenames import printable
-from snapd.cli.terminal.layout import cell, one_line, pad, terminal_width
+from snapd.cli.terminal.layout import cell, one_line, pad, printable, terminal_width
 from snapd.cli.terminal.naming import agent_name, short
 from snapd.cli.terminal.output import Painter, print_json, summary
 from snapd.cli.terminal.times import ago, local_now, moment
@@ -23,7 +23,7 @@ from snapd.model.errors import InvalidParams, UnknownSession, os_errors
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Annotated
 
     from snapd_client.protocol import FileAtResult, LineRange
@@ -67,14 +67,13 @@ def review(options: argparse.Namespace) -> int:
             print("snapd: nothing is pending: you have kept all that agents changed, or they changed nothing",
                   file=sys.stderr)  # fmt: skip
         elif options.patch:
-            pager.show(options, "\n".join(_hunks(found, painter, row) for row in shown))
+            names = agents(found)
+            pager.show(options, "\n".join(_hunks(names, painter, row) for row in shown))
         else:
-            by = {name: 0 for row in files for name in _authors(found, row)}
-            for row in files:
-                for name in _authors(found, row):
-                    by[name] += 1
-            told = [f"by {name}: {count} file{'' if count == 1 else 's'}" for name, count in by.items()]
-            lines = [summary(painter, files), *told, painter.paint(_NEXT, "dim")]
+            names = agents(found)
+            by = Counter(name for row in files for name in authors(names, row["owners"]).split(", "))
+            counts = [f"by {name}: {count} file{'' if count == 1 else 's'}" for name, count in by.items()]
+            lines = [summary(painter, files), *counts, painter.paint(_NEXT, "dim")]
             pager.show(options, "\n".join(lines) + "\n")
     return DONE
 
@@ -90,18 +89,13 @@ def _wanted(options: argparse.Namespace, found: Backend) -> list[dict[str, Any]]
     return named(options, files, options.files)
 
 
-def _authors(found: Backend, row: dict[str, Any]) -> list[str]:
-    return authors(found, row["owners"]).split(", ")
-
-
-def _hunks(found: Backend, painter: Painter, shown: Any) -> str:
-    """Formats the hunks of a file, each with its author."""
+def _hunks(names: Mapping[str, str | None], painter: Painter, shown: Any) -> str:
     moved = f"{printable(shown['renamedFrom'])} → " if "renamedFrom" in shown else ""
     lines = [painter.paint(f"{moved}{printable(shown['file'])}", "bold")]
     if not shown["hunks"]:
-        lines.append(painter.paint(f"{as_a_whole(shown)}, by {authors(found, shown['owners'])}", "dim"))
+        lines.append(painter.paint(f"{as_a_whole(shown)}, by {authors(names, shown['owners'])}", "dim"))
     for hunk in shown["hunks"]:
-        lines.append(painter.paint(f"hunk {hunk['index'] + 1} by {authors(found, hunk['owners'])}", "dim"))
+        lines.append(painter.paint(f"hunk {hunk['index'] + 1} by {authors(names, hunk['owners'])}", "dim"))
         lines.append(painter.diff("\n".join([hunk["header"], *hunk["lines"]])))
     return "\n".join([*lines, ""])
 

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 from snapd_client import ClientError
 
 from snapd.cli.parsing.command import Command, common
-from snapd.cli.requests.connection import connected
-from snapd.cli.requests.folder import folder_of
+from snapd.cli.requests.connection import connected, folder_of
 from snapd.cli.requests.names import find_step
 from snapd.cli.terminal.layout import fit_name, terminal_width
 from snapd.cli.terminal.naming import learn, short
@@ -153,10 +152,9 @@ def _wants_bursts(options: argparse.Namespace) -> bool:
 
 
 def _begun(options: argparse.Namespace, folder: str, words: list[str], hooks: OneRun | None) -> HookSessions | Recorder:
-    """Begins recording by the agent's hooks, or else by bursts of changes."""
     found, client = connected(options.socket, folder, _ANSWER_SECONDS)
     try:
-        # the first snapshot takes as long as it takes: a daemon that has answered so far is alive
+        # no limit for the first snapshot: the daemon has answered, so it is alive
         client.timeout = None
         if hooks is not None:
             hooked = HookSessions(found, hooks.agent.name)
@@ -173,25 +171,22 @@ def _begun(options: argparse.Namespace, folder: str, words: list[str], hooks: On
 
 
 class _Child:
-    """A command that shares the terminal and the process group of this process: what is typed there reaches both.
-
-    Ctrl-C and the like are left to the command; a signal sent to this process alone is passed on.
-    """
+    """A command in our terminal and process group, to which Ctrl-C is left; a signal sent to us alone is passed on."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._waiting: list[int] = []
         self._handlers: dict[int, Any] = {}
-        self._signals = self._format_result = self._before = -1
+        self._signals = self._wakeup = self._before = -1
 
     def __enter__(self) -> _Child:
-        self._signals, self._format_result = os.pipe()
-        os.set_blocking(self._format_result, False)
-        self._before = signal.set_wakeup_fd(self._format_result, warn_on_full_buffer=False)
-        # without a handler of its own, nothing is written
+        self._signals, self._wakeup = os.pipe()
+        os.set_blocking(self._wakeup, False)
+        self._before = signal.set_wakeup_fd(self._wakeup, warn_on_full_buffer=False)
+        # without a handler, no byte is written
         self._handlers[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, lambda *_: None)
         for number in _FORWARDED:
-            # what is ignored stays so, for the command too: nohup
+            # an ignored signal stays ignored, also for the command, as with nohup
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self._handlers[number] = signal.signal(number, self._pass_on)
         return self
@@ -201,14 +196,14 @@ class _Child:
             signal.signal(number, handler)
         signal.set_wakeup_fd(self._before)
         os.close(self._signals)
-        os.close(self._format_result)
+        os.close(self._wakeup)
 
     def run(self, program: str, words: list[str], variables: Mapping[str, str] = MappingProxyType({})) -> int:
         """Runs it to its end, with these additional environment variables; returns the exit code."""
         try:
             self._process = subprocess.Popen(words, executable=program, env={**os.environ, **variables})
         except OSError as error:
-            hint = "check that the file may be executed, and what runs it"
+            hint = "check that the file is executable and that its interpreter exists"
             print(f"snapd: {printable(words[0])}: {error.strerror}\nhint: {hint}", file=sys.stderr)
             return _NOT_EXECUTABLE
         for number in self._waiting:
@@ -227,7 +222,7 @@ class _Child:
 
     def _pass_on(self, number: int, _: FrameType | None) -> None:
         if number in _FROM_TERMINAL and _in_foreground():
-            # the terminal has sent it to the command too
+            # the terminal has sent it to the command, too
             return
         if self._process is None:
             self._waiting.append(number)
@@ -248,10 +243,7 @@ def _in_foreground() -> bool:
 
 
 def print_bursts(options: argparse.Namespace, recorder: Recorder, agent: Agent | None) -> None:
-    """Ends the session of bursts, and prints what was recorded.
-
-    `agent` is one whose hooks would have recorded more, if there is one.
-    """
+    """Ends the session of bursts, and prints it; `agent` is one whose hooks would have recorded more, if any."""
     try:
         every = recorder.finish()
         shared = _shared_files(recorder.backend, every)

@@ -54,14 +54,14 @@ def serve(options: argparse.Namespace) -> int:
     with frozen_objects():
         from snapd.rpc.transport.streams import take_stdout
 
-        # before anything else can print, be it while it is imported: standard output belongs to the protocol
+        # before anything can print, even during an import: standard output belongs to the protocol
         stdout = take_stdout() if options.stdio else -1
         from snapd.settings.in_force import Base, SettingsFile
         from snapd.settings.sources import read_environment
 
-        # mistakes of the user are reported at once: importing the whole daemon takes a second
+        # before the daemon is imported, which takes a second, so that the user's mistakes are reported at once
         locations = Locations.from_environment(os.environ)
-        # its own variables count: whoever starts it by hand sets them for it, and nobody else starts it with any
+        # its own environment counts, since only a person who starts it by hand sets these variables
         base = Base(SettingsFile(locations.config_file), read_environment(os.environ))
         tcp = _tcp(options, locations) if options.tcp else None
         from snapd.daemon import configure_logging, raise_descriptor_limit
@@ -105,7 +105,7 @@ def _serve_socket(options: argparse.Namespace, settings: Options) -> int:
     if os.path.lexists(spool_directory(settings.locations.data)):
         from snapd.hook.spool import start_replay
 
-        # it waits until the daemon listens
+        # waits until the daemon listens
         start_replay(os.environ)
 
     async def main() -> int:
@@ -124,7 +124,6 @@ def _socket(options: argparse.Namespace, locations: Locations) -> str:
 
 
 def _tcp(options: argparse.Namespace, locations: Locations) -> tuple[str, int, str]:
-    """Returns host, port and token."""
     host, port = address(options.tcp, options.allow_remote)
     return host, port, _token(options.token_file, locations)
 
@@ -179,7 +178,7 @@ def _token(path: str | None, locations: Locations) -> str:
     if token:
         return token
     if path is not None:
-        hint = "write the token into it, or leave --token-file out to have one made"
+        hint = "write a token into it, or leave out --token-file to generate one"
         raise InvalidParams(f"--token-file: {path} is empty", hint=hint, field="--token-file")
     from snapd.store.files.durable import write_file
 

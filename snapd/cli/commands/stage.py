@@ -13,10 +13,9 @@ import pygit2
 
 from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.parsing.command import SESSION, STEP, Answer, Command, common
-from snapd.cli.requests.connection import ask, backend, pages
-from snapd.cli.requests.folder import folder_of
+from snapd.cli.requests.connection import ask, backend, folder_of, pages
 from snapd.cli.requests.names import all_sessions, find_session_or_step
-from snapd.cli.terminal.filenames import shell_name
+from snapd.cli.terminal.layout import shell_name
 from snapd.cli.terminal.naming import agent_name, session_name, short, step_text
 from snapd.cli.terminal.output import Painter, print_json, printable, summary
 from snapd.core.compare.text import is_binary
@@ -24,9 +23,8 @@ from snapd.model.errors import InvalidParams
 from snapd.model.paths import is_utf8, shown, to_uri
 from snapd.model.trees import is_among
 from snapd.staging.changes import Contents, Loader
-from snapd.staging.git import Git, StagingConflict
 from snapd.staging.planning import Planner, proposed
-from snapd.staging.repository import Repository
+from snapd.staging.repository import Git, Repository, StagingConflict
 
 if TYPE_CHECKING:
     import argparse
@@ -157,7 +155,6 @@ def _named(found: Backend, words: Iterable[str]) -> tuple[list[str], list[str]]:
 
 
 def _open_steps(found: Backend, session_ids: Iterable[str]) -> list[str]:
-    """Returns the open steps of sessions; their changes are not staged."""
     return [
         step["stepId"]
         for session_id in session_ids
@@ -174,12 +171,12 @@ def _chosen(
     chosen: set[bytes] = set()
     for name in options.files:
         full = os.path.abspath(os.path.join(options.directory, name))
-        # the folder may have been reached by a symlink; what is named may be one
+        # resolve symlinks above the named file, but not the file itself
         path = loader.below_top(os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full)))
         below = {each for each in rows if is_among(each, (path,))}
         if not below:
             raise InvalidParams(
-                f"{shell_name(name)}: these steps changed nothing there that is not undone",
+                f"{shell_name(name)}: no change of these steps is left there",
                 hint="'snapd stage --dry-run' without --file shows what they changed",
                 field="--file",
             )
@@ -215,7 +212,6 @@ def _prompts(found: Backend, owners: Sequence[Owner]) -> Iterator[str]:
 
 
 def _otherwise(found: Backend, session_ids: Iterable[str], owners: Iterable[Owner]) -> str:
-    """Returns a fallback title for the work of sessions."""
     known = {session["sessionId"]: session for session in all_sessions(found)}
     names = dict.fromkeys((*session_ids, *(owner.session_id for owner in owners)))
     sessions = [known[name] for name in names if name in known]
@@ -228,26 +224,16 @@ def _otherwise(found: Backend, session_ids: Iterable[str], owners: Iterable[Owne
 
 @attrs.frozen
 class StageResult:
-    """What was staged, or would be.
-
-    Attributes:
-        contents: the bytes of the files.
-        folder: names are relative to it.
-        top: the root of the work tree, to which the paths of the plan are relative.
-        message: for the commit.
-        open_steps: the steps of the sessions that are still open; their changes are not staged.
-        applied: False for a dry run.
-        how_back: the git command that removes a file from the index.
-    """
+    """What was staged, or would be."""
 
     plan: Plan
-    contents: Contents
-    folder: bytes
-    top: bytes
-    message: str
-    open_steps: list[str]
-    applied: bool
-    how_back: str
+    contents: Contents  # the bytes of the files
+    folder: bytes  # names are relative to it
+    top: bytes  # the root of the work tree, to which the paths of the plan are relative
+    message: str  # for the commit
+    open_steps: list[str]  # the steps of the sessions that are still open; their changes are not staged
+    applied: bool  # False for a dry run
+    how_back: str  # the git command that removes a file from the index
 
     def as_json(self) -> dict[str, Any]:
         """Returns the output for programs."""
@@ -283,7 +269,6 @@ class StageResult:
 
 
 def _print_result(options: argparse.Namespace, answer: StageResult, stream: TextIO) -> None:
-    """Prints for people what was staged. Reads `color`, `directory` and `names` of the options."""
     painter = Painter(options, stream)
     plan = answer.plan
     if not plan.files:
@@ -309,7 +294,6 @@ def _print_result(options: argparse.Namespace, answer: StageResult, stream: Text
 
 
 def _conflict(options: argparse.Namespace, plan: Plan, folder: bytes, top: bytes) -> StagingConflict:
-    """Prints each file that cannot be staged, and returns the error."""
     rows = []
     for path, reason in sorted(plan.conflicts.items()):
         row = {**_names(path, folder, top), "reason": reason}

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import Answer, Command, common
-from snapd.cli.requests.connection import ask, backend
-from snapd.cli.requests.folder import folder_of, folders_with_same_files, former_words
-from snapd.cli.terminal.filenames import shell_name
-from snapd.cli.terminal.layout import aligned, one_line
+from snapd.cli.requests.connection import ask, backend, folder_of, folders_with_same_files, former_words
+from snapd.cli.terminal.layout import aligned, one_line, shell_name
 from snapd.cli.terminal.naming import agent_name, short
 from snapd.cli.terminal.output import Painter, print_json, printable, settings, size, watching
 from snapd.cli.terminal.times import ago, format_duration, local_now, moment
@@ -49,8 +47,8 @@ def status(options: argparse.Namespace) -> int:
         with backend(options) as found:
             result = ask(found, "snapshot/status", {})
     finally:
-        # also where the folder cannot be opened, which may be why
-        waiting = _print_unrecorded(os.path.realpath(folder_of(options)))
+        # also if the folder cannot be opened, which may be the reason
+        waiting = _unrecorded_events(os.path.realpath(folder_of(options)))
     if options.json:
         print_json({**result, "waiting": waiting})
         return DONE
@@ -63,11 +61,11 @@ def status(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _print_unrecorded(folder: str) -> list[dict[str, str]]:
+def _unrecorded_events(folder: str) -> list[dict[str, str]]:
     spool = spool_directory(Locations.from_environment(os.environ).data)
     if not os.path.lexists(spool):
         return []
-    # imported late: almost always, there is none
+    # imported late, since there is rarely any
     from snapd.hook.spool import describe_waiting
 
     waiting = describe_waiting(spool, folder)
@@ -79,7 +77,6 @@ def _print_unrecorded(folder: str) -> list[dict[str, str]]:
 
 
 def _rows(painter: Painter, folder: str, result: StatusResult) -> dict[str, list[str]]:
-    """Returns the lines about each subject."""
     now = local_now()
     rows = {
         "folder": [shell_name(folder)],
@@ -105,7 +102,7 @@ def _rows(painter: Painter, folder: str, result: StatusResult) -> dict[str, list
 
 def _table(painter: Painter, rows: list[tuple[str, str, str]]) -> list[str]:
     widths = [aligned(row[at] for row in rows) for at in range(2)]
-    # what somebody has set is what somebody looks for
+    # highlights what is not the default
     return [
         f"{name.ljust(widths[0])}  {painter.paint(value.ljust(widths[1]), 'dim' if source == 'default' else 'bold')}"
         f"  {painter.paint(source, 'dim')}"

@@ -114,7 +114,7 @@ def _begin(options: argparse.Namespace) -> int:
             "tool": options.tool,
             "description": options.description,
             "command": options.ran,
-            # this command is gone before the agent begins to work
+            # this process ends before the agent begins to work
             "detached": True,
         }
         session_id, begun = _begin_step(found, options, params)
@@ -128,7 +128,7 @@ def _begin(options: argparse.Namespace) -> int:
 def _begin_step(found: Backend, options: argparse.Namespace, params: Any) -> tuple[str, StepBeginResult]:
     """Returns the session, which is started if none with that name is open, and the new step."""
     if options.session is not None:
-        # that it goes on already is the common case, which costs one request
+        # usually the session is open already: then one request suffices
         try:
             params["sessionId"] = options.session
             return options.session, ask(found, "step/begin", params)
@@ -141,7 +141,7 @@ def _begin_step(found: Backend, options: argparse.Namespace, params: Any) -> tup
 
 
 def _whole(found: Backend, word: str) -> str:
-    """Returns the session shown as `word`, else `word`: the name of a new session may be the beginning of another's."""
+    """Returns the session shown as `word`, else `word`: a new session's name may be the beginning of another's."""
     names = [session["sessionId"] for session in all_sessions(found)]
     shown = [name for name in names if short(name) == word]
     return shown[0] if len(shown) == 1 and word not in names else word
@@ -170,9 +170,9 @@ def _end(options: argparse.Namespace) -> int:
 
 def _end_all(options: argparse.Namespace) -> int:
     if options.files is not None:
-        raise InvalidParams("--file: not together with --all", field="--file")
+        raise InvalidParams("--file: cannot be used with --all", field="--file")
     with backend(options) as found:
-        # the last one first: a part ends before the step that it belongs to
+        # the last one first, so that a part ends before its step
         steps = ask(found, "snapshot/status", {})["openSteps"][::-1]
         ended = [{"stepId": step["stepId"], **_ended(found, step["stepId"])} for step in steps]
     if options.json:
@@ -188,10 +188,7 @@ def _end_all(options: argparse.Namespace) -> int:
 
 
 def _ended(found: Backend, step: str, named: dict[str, str] | None = None) -> Any:
-    """Ends a step, and reports files that are not in the folder.
-
-    `named` has the files that it claims: from the request's name of each to the one that the user gave.
-    """
+    """Ends a step, and reports files not in the folder; `named` maps claimed files to the names that the user gave."""
     result = ask(found, "step/end", {"stepId": step, "files": None if named is None else list(named)})
     for name in result.get("outside", ()):
         written = printable((named or {}).get(name, name))

@@ -52,7 +52,7 @@ def connect(options: argparse.Namespace) -> int:
     try:
         own_settings(locations)
     except InvalidParams as error:
-        # the daemon does not read these variables: an editor has its snapshots all the same
+        # the daemon does not read these variables, so snapshots work for an editor all the same
         print_error(error)
     connection = ensure_daemon(locations, path)
     threading.Thread(target=_upstream, args=(connection,), daemon=True).start()
@@ -62,7 +62,7 @@ def connect(options: argparse.Namespace) -> int:
             while view:
                 view = view[os.write(1, view) :]
     except BrokenPipeError:
-        # whoever it was for is gone, as at the end of the input
+        # the reader is gone, as at the end of the input
         return DONE
     except ConnectionResetError as error:
         raise IoError(
@@ -78,10 +78,10 @@ def _upstream(connection: socket.socket) -> None:
     try:
         while chunk := os.read(0, _CHUNK):
             connection.sendall(chunk)
-        # the daemon answers what it was asked, then closes
+        # the daemon answers all requests, then closes
         connection.shutdown(socket.SHUT_WR)
     except OSError:
-        # the daemon closed: the other direction sees that too, and ends the process
+        # the daemon closed: the thread of the other direction sees that and ends the process
         return
 
 
@@ -114,7 +114,7 @@ def end_daemon(path: str) -> bool:
         return False
     with connection:
         process = _peer(connection, path)
-    # kept open: the number may become that of another process
+    # a process id may be reused, a descriptor not
     descriptor = os.pidfd_open(process) if sys.platform == "linux" else None
     os.kill(process, signal.SIGTERM)
     if not _ends(process, descriptor, STOP_SECONDS):
@@ -122,7 +122,7 @@ def end_daemon(path: str) -> bool:
         os.kill(process, signal.SIGKILL)
         if not _ends(process, descriptor, KILL_SECONDS):
             raise IoError(
-                "the daemon waits for a disk, so that nothing can end it",
+                "the daemon cannot be stopped: it is waiting for a disk",
                 hint="check the disks and network file systems of its folders; it ends when they answer",
                 path=path,
                 errno="ETIMEDOUT",

@@ -10,7 +10,7 @@ from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.names import find_message, find_session, find_step, latest_session, step_id
 from snapd.cli.requests.operation import operate
 from snapd.cli.terminal.asking import choose, declined
-from snapd.cli.terminal.filenames import printable
+from snapd.cli.terminal.layout import printable
 from snapd.model.errors import InvalidParams
 
 if TYPE_CHECKING:
@@ -99,12 +99,12 @@ def _session(options: argparse.Namespace, found: Backend) -> str | None:
 
 
 def _check_one(options: argparse.Namespace, *names: str) -> None:
-    """Ensures that at most one of these options is given; raises `InvalidParams`."""
+    """Raises `InvalidParams` if more than one of these options is given."""
     given = [name for name in names if getattr(options, name) not in (None, False)]
     if len(given) > 1:
         said = {name: "a step" if name == "step" else f"--{name}" for name in given}
         raise InvalidParams(
-            f"--{given[1]}: not together with {said[given[0]]}", hint="give one of them", field=f"--{given[1]}"
+            f"--{given[1]}: cannot be used with {said[given[0]]}", hint="give one of them", field=f"--{given[1]}"
         )
 
 
@@ -144,11 +144,11 @@ def revert_hunk(options: argparse.Namespace) -> int:
                 "onConflict": options.on_conflict,
             }
             shown = _plan(found, every)
-            hint = f"name the hunks, from 1 to {len(hunks)}, or take all of them back with --yes"
+            hint = f"name the hunks, from 1 to {len(hunks)}, or undo all of them with --yes"
             chosen = choose(options, printable(options.file), hunks, "revert", hint).hunks
             if chosen and not options.yes:
                 agreed = _plan(found, {**every, "hunks": chosen})
-                # what is chosen can be as it was shown only if the whole still is
+                # the chosen hunks are as shown only if the whole plan still is
                 agreed = agreed if _plan(found, every) == shown else shown
         if not chosen:
             return declined(options)

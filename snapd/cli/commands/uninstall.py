@@ -17,7 +17,7 @@ from snapd.cli.parsing.command import Answer, Command, socket_option
 from snapd.cli.requests.connection import daemon_at
 from snapd.cli.terminal.asking import confirmed, declined
 from snapd.cli.terminal.errors import as_json, readable
-from snapd.cli.terminal.filenames import shell_name
+from snapd.cli.terminal.layout import shell_name
 from snapd.cli.terminal.output import counted, print_json, printable
 from snapd.locations import stores_directory
 from snapd.model.errors import SnapdError, error_from_os_error
@@ -130,7 +130,7 @@ def uninstall(options: argparse.Namespace) -> int:
     if not removal.dry_run:
         end_daemon(socket)
     _take_runtime(removal, locations.runtime)
-    # what an install remembers of settings files is needed until no hook is left
+    # the records of settings files are needed until all hooks are removed
     if not options.keep_data and not removal.has_failed:
         _take_data(removal, locations, directories, stores)
     if options.json:
@@ -157,7 +157,7 @@ def _take_hooks(removal: _Removal, locations: Locations, stores: list[StoreLocat
     roots = dict.fromkeys(store.root for store in stores if store.root is not None and not store.is_missing)
     for root in (None, *roots):
         for done in without_hooks(list(AGENTS.values()), records, os.environ, root, dry_run=removal.dry_run):
-            # some agents share a file
+            # agents may share a file
             if done.did != "nothing" and done.file not in seen:
                 seen.add(done.file)
                 removal.add(f"hooks of {done.agent.title}", done.file, done.error)
@@ -242,7 +242,7 @@ def _program_left() -> dict[str, str]:
     if _UNPACKED in sys.prefix:
         executable = os.path.abspath(sys.argv[0])
         if _UNPACKED in executable:
-            # it was called by the path that hooks name
+            # the path by which it was called, as in hooks
             with open(os.path.join(sys.prefix, "from"), encoding="utf-8", errors="surrogateescape") as file:
                 executable = file.read()
         in_extension = os.path.basename(executable) == _IN_EXTENSION

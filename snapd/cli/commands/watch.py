@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from snapd_client.notifications import DISCONNECTED, RECONNECTED, UNREACHABLE
 
 from snapd.cli.parsing.command import Command, common
-from snapd.cli.requests.connection import connected
-from snapd.cli.requests.folder import folder_of
+from snapd.cli.requests.connection import connected, folder_of
 from snapd.cli.terminal.layout import UNLIMITED, cell, columns, fit, fit_title, terminal_width
 from snapd.cli.terminal.naming import agent_name, changed, learn, session_name, short, step_name, step_text
 from snapd.cli.terminal.output import Painter, count_words, counts, letter_of, print_error, printable
@@ -96,7 +95,7 @@ class Watch:
             print_error(notification.params["error"], "no daemon yet: ")
         elif notification.method == RECONNECTED:
             with suppress(IoError):
-                # where it is lost once more, it is connected once more
+                # if the connection is lost again, it reconnects again
                 self._look_around()
             print("snapd: connected again", file=sys.stderr)
 
@@ -104,7 +103,7 @@ class Watch:
         if self._json:
             print(json.dumps({"method": method, "params": params}, ensure_ascii=False), flush=True)
             return
-        # a daemon that has just ended is found out below, and ids are shown whole
+        # if the daemon just ended, ids are shown in full, and the next request reports it
         with suppress(SnapdError):
             learn(self._found, params)
         for line in self._event_lines.lines(method, params, local_now(), terminal_width()):
@@ -121,7 +120,7 @@ class EventLines:
     def __init__(self, painter: Painter) -> None:
         self._painter = painter
         self._open: set[str] = set()
-        self._format_result: dict[str, dict[str, Any]] = {}
+        self._shown: dict[str, dict[str, Any]] = {}
         self._sessions: dict[str, bool] = {}
         self._clock = ""
         self._width = 0
@@ -129,7 +128,7 @@ class EventLines:
     def go_on(self, steps: Iterable[OpenStep]) -> None:
         """Sets the open steps, as returned by `snapshot/status`."""
         self._open = {step["stepId"] for step in steps}
-        self._format_result = {}
+        self._shown = {}
 
     def lines(self, method: str, params: dict[str, Any], now: datetime, width: int) -> list[str]:
         """Formats a notification as lines; none if it was shown already."""
@@ -140,13 +139,13 @@ class EventLines:
         if method == "session/didChange":
             step = params.get("step")
             return list(self._session(params["session"]) if step is None else self._step(params["session"], step))
-        # the next difference is from another snapshot
-        self._format_result = {}
+        # the next difference refers to another snapshot
+        self._shown = {}
         if method == "snapshot/didRevert" and params["kind"] not in _BY_STEPS:
             return list(self._operation(params))
         return []
 
-    # -- what happened
+    # -- events
 
     def _session(self, session: dict[str, Any]) -> Iterator[str]:
         is_over = "endedAt" in session
@@ -171,7 +170,7 @@ class EventLines:
             if files or step_text(step):
                 nothing = "" if files else "nothing changed"
                 yield self._line(_agent(session), state, f"{short(name)} {step_name(step)}", nothing)
-                # one without words is called after its only file
+                # a step without a description is named after its only file
                 yield from self._rows(files if step_text(step) or len(files) > 1 else [])
             return
         word = {"applied": "redone", "undone": "undone", "partly": "partly undone"}[state]
@@ -192,9 +191,9 @@ class EventLines:
     def _changes(self, params: dict[str, Any]) -> Iterator[str]:
         """Yields changes since the last snapshot that were not shown yet: the user's, or those of the open steps."""
         now = {row["file"]: row for row in params["files"]}
-        news = [row for file, row in now.items() if self._format_result.get(file) != row]
-        back = [file for file in self._format_result if file not in now]
-        self._format_result = now
+        news = [row for file, row in now.items() if self._shown.get(file) != row]
+        back = [file for file in self._shown if file not in now]
+        self._shown = now
         who, mark = ("", "") if self._open else ("you", "you")
         if len(news) == 1:
             yield self._line(who, mark, changed(news), file=news[0])

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import Answer, Command, common
-from snapd.cli.requests.connection import connected
-from snapd.cli.requests.folder import folder_of
+from snapd.cli.requests.connection import connected, folder_of
 from snapd.locations import Locations
 from snapd.model.errors import InvalidParams
 
@@ -93,24 +92,24 @@ def _check_port(port: int) -> None:
 
 
 def _check_host(options: argparse.Namespace) -> tuple[str, str] | None:
-    """Ensures that other machines can reach the server only if the user allowed it, and only over TLS."""
+    """Raises `InvalidParams` if other machines could reach the server without permission and TLS."""
     certificate = _certificate(options)
     if _is_loopback(options.host):
         return certificate
     if not options.i_know:
         raise InvalidParams(
             f"--host: {options.host} is not the loopback interface",
-            hint="whoever has the token can see and undo everything: add --i-know, --cert and --key if that is meant",
+            hint="anyone with the token can see and undo everything; if you want that, add --i-know, --cert and --key",
             field="--host",
         )
     if certificate is None:
         raise InvalidParams(
-            "--host: beyond this machine, the server speaks TLS alone", hint="add --cert and --key", field="--cert"
+            "--host: on other addresses, the server speaks only TLS", hint="add --cert and --key", field="--cert"
         )
     with contextlib.suppress(ValueError):
         if ipaddress.ip_address(options.host.strip("[]")).is_unspecified:
             raise InvalidParams(
-                f"--host: {options.host} is no name of this machine",
+                f"--host: {options.host} is not a name of this machine",
                 hint="give the one address or name that browsers use for this machine",
                 field="--host",
             )
@@ -144,7 +143,7 @@ def _certificate(options: argparse.Namespace) -> tuple[str, str] | None:
 
 
 def _no_password() -> str:
-    # openssl would ask on the terminal
+    # otherwise openssl asks on the terminal
     return ""
 
 
@@ -157,7 +156,7 @@ def _opened(url: str, locations: Locations) -> Iterator[None]:
     locations.make_runtime()
     path = os.path.join(locations.runtime, f"web-{os.getpid()}.html")
     shown = html.escape(url)
-    # what an earlier process of this number left is replaced, whatever it is
+    # replaces what an earlier process with this id left
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -195,12 +194,11 @@ def ui(options: argparse.Namespace) -> int:
     if not (os.isatty(0) and os.isatty(2)):
         raise InvalidParams("the terminal view needs a terminal", hint="'snapd log' prints the same", field="ui")
 
-    from snapd.cli.ui.app import TerminalView
-    from snapd.cli.ui.link import Link
+    from snapd.cli.ui.app import Link, TerminalView
 
     link = Link(options.socket, folder_of(options))
     if options.color == "never":
-        # textual reads its setting from here
+        # textual reads this variable
         os.environ["NO_COLOR"] = "1"
     elif options.color == "always":
         os.environ.pop("NO_COLOR", None)

@@ -25,16 +25,13 @@ _KEPT = frozenset("@$")
 
 
 def candidates(parser: argparse.ArgumentParser, words: list[str]) -> list[Candidate]:
-    """Returns the candidates for the last word, which is not finished and may be empty.
-
-    `parser` is that of the whole command line; `words` come after the program's name.
-    """
+    """Returns the candidates for the last of the words after the program's name; it may be unfinished or empty."""
     wanted = expected(parser, words)
     if wanted is None:
         return []
     found: dict[str, str] = {}
     for word, description in _all(wanted):
-        # each candidate is a line, which the shell shows as it is
+        # the shell shows each candidate as a line, unescaped
         if word.startswith(wanted.word) and word.isprintable():
             found.setdefault(wanted.before + word, description)
     return list(found.items())
@@ -53,7 +50,6 @@ def _all(wanted: CursorContext) -> Iterator[Candidate]:
 
 
 def _named(wanted: CursorContext, metavar: str) -> Iterable[Candidate]:
-    """Returns the values of an argument, by its name in the help."""
     folder = (wanted.values.get("directory") or ["."])[-1]
     if metavar in ("FILE", "PATH", "PREFIX"):
         return _files(wanted, folder)
@@ -76,7 +72,7 @@ def _named(wanted: CursorContext, metavar: str) -> Iterable[Candidate]:
         return [*known.steps(wanted.word), ("last ", "the last step")]
     if metavar in ("SNAPSHOT", "TO"):
         return known.snapshots(wanted.word)
-    if metavar == "FILE@SNAPSHOT | STEP":
+    if metavar == "FILE@SNAPSHOT | STEP | PROMPT":
         return _shown(wanted.word, known)
     return []
 
@@ -111,10 +107,11 @@ def _shown(word: str, known: DaemonCandidates) -> Iterator[Candidate]:
     named = split_file(word)
     if named is None:
         yield from known.steps_and_files(word)
+        yield from known.messages()
         return
     file, snapshot = named
     if file.endswith("@") and not snapshot:
-        # the beginning of a time
+        # an unfinished time
         file, snapshot = file[:-1], "@"
     elif file.endswith("@"):
         file, snapshot = file[:-1], f"@{snapshot}"
@@ -127,33 +124,20 @@ def _short(text: str) -> str:
 
 
 class CursorContext(NamedTuple):
-    """What is expected at the cursor.
+    """What is expected at the cursor."""
 
-    Attributes:
-        word: the part of it that the user typed.
-        before: what precedes that in the same word, such as `--session=`.
-        action: the argument that the word is for; None where only options fit, or nothing.
-        options: the options that fit, with their help.
-        command: the command and its action, such as `step end`; empty where a command is expected.
-        values: the values of earlier words, by the parser's names.
-        behind_dashes: the index of the first word after the first `--` among the words of the last argument; None
-            without one.
-    """
-
-    word: str
-    before: str
-    action: argparse.Action | None
-    options: list[tuple[str, str]]
-    command: str
-    values: dict[str, list[str]]
+    word: str  # the part of it that the user typed
+    before: str  # what precedes that in the same word, such as `--session=`
+    action: argparse.Action | None  # the argument that the word is for; None where only options fit, or nothing
+    options: list[tuple[str, str]]  # the options that fit, with their help
+    command: str  # the command and its action, such as `step end`; empty where a command is expected
+    values: dict[str, list[str]]  # the values of earlier words, by the parser's names
+    # index of the first word after the first `--` among the words of the last argument, or None
     behind_dashes: int | None
 
 
 def expected(parser: argparse.ArgumentParser, words: list[str]) -> CursorContext | None:
-    """Returns what is expected of the last word, which is not finished and may be empty.
-
-    `parser` is that of the whole command line; `words` come after the program's name.
-    """
+    """Returns what is expected of the last of the words after the program's name; it may be empty."""
     reader = _Reader(parser)
     for word in words[:-1]:
         if not reader.take(word):
@@ -162,7 +146,7 @@ def expected(parser: argparse.ArgumentParser, words: list[str]) -> CursorContext
 
 
 class _Reader:
-    """Reads the words as `argparse` would, and stops where the words do."""
+    """Reads the words as `argparse` would, and stops where they end."""
 
     def __init__(self, parser: argparse.ArgumentParser) -> None:
         self._command: list[str] = []
@@ -231,7 +215,7 @@ class _Reader:
         return self._of(word, self._arguments[0] if self._arguments else None)
 
     def _options(self) -> list[tuple[str, str]]:
-        # the long name says what it does
+        # the long name is descriptive
         return [
             (max(action.option_strings, key=len), action.help or "")
             for action in self._parser._actions
@@ -252,12 +236,8 @@ class _Reader:
 class Line:
     """A command line up to the cursor.
 
-    Args:
-        text: the line.
-        breaks: the characters at which readline begins a word, `COMP_WORDBREAKS`.
-
-    Attributes:
-        words: the words without their quotes; the last one is not finished, and may be empty.
+    `breaks` are the characters at which readline begins a word, `COMP_WORDBREAKS`. `words` are without their quotes;
+    the last one is not finished, and may be empty.
     """
 
     def __init__(self, text: str, breaks: str) -> None:
@@ -271,10 +251,10 @@ class Line:
         is_word = is_escaped = is_dollar = False
         before = 0
         for char in text:
-            # $"..." is to be translated, and $'...' has backslashes; $$ is the shell's process
+            # $"..." is translated text, $'...' has backslash escapes; $$ is the shell's process id
             follows_dollar, is_dollar = is_dollar, False
             if is_escaped:
-                # between quotes, a backslash is one before most characters
+                # between quotes, a backslash before most characters stands for itself
                 known = {'"': '"\\$`', "$'": "'\"\\"}.get(self._quote, char)
                 self.words[-1] += char if char in known else f"\\{char}"
                 is_escaped = False
@@ -302,13 +282,10 @@ class Line:
                     self._kept = len(self.words[-1]) - (char in _KEPT)
 
     def reply(self, candidate: str) -> str:
-        """Returns what readline should substitute for its part of the last word.
-
-        `candidate` is the whole word, with a trailing blank if it is complete.
-        """
+        """Returns what readline should substitute for its part of the last word; a blank ends a complete one."""
         rest = candidate[self._kept :]
         if self._quote:
-            # readline closes the quote, and adds the blank itself; all else it takes as it is
+            # readline closes the quote and adds the blank itself; it takes everything else literally
             escaped = _ESCAPED[self._quote]
             return "".join(escaped.get(char, char) for char in rest.removesuffix(" "))
         end = " " if rest.endswith(" ") else ""

@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from snapd.cli.requests.folder import folder_of, is_known
+from snapd.cli.requests.connection import folder_of, is_known
 from snapd.cli.requests.names import find_step
 from snapd.cli.requests.snapshots import find_snapshot
 from snapd.cli.terminal.layout import one_line
@@ -36,12 +36,9 @@ Candidate = tuple[str, str]
 
 
 class DaemonCandidates:
-    """Asks the daemon if it runs and has the folder open; otherwise, or on errors, there are no candidates.
+    """Requests candidates from the daemon if it runs and has the folder open; otherwise, or on errors, there are none.
 
-    Args:
-        directory: where the command begins.
-        sockets: of the daemon, the last one counts; None for the user's own.
-        is_here: whether the folder is the directory itself.
+    Of several sockets, the last counts; None is the user's own. `is_here`: the folder is the directory itself.
     """
 
     def __init__(self, directory: str, sockets: list[str] | None, *, is_here: bool) -> None:
@@ -91,10 +88,7 @@ class DaemonCandidates:
         return self._asked(ask)
 
     def files_of_snapshot(self, snapshot: str, word: str, *, is_from_root: bool = False) -> list[Candidate]:
-        """Returns the files of a snapshot whose names begin with `word`.
-
-        Names are relative to the folder if `is_from_root`, else to where the command begins.
-        """
+        """Returns files of a snapshot that begin with `word`, relative to the current directory or the root."""
         return self._asked(
             lambda found, folder: _files_in(
                 found, find_snapshot(found, snapshot), "" if is_from_root else _below(folder, self._directory), word
@@ -135,7 +129,7 @@ class DaemonCandidates:
             finally:
                 found.close()
         except (SnapdError, OSError):
-            # the user hears of it from the command, not from the Tab key
+            # the command will report it, not the Tab key
             return []
 
     def _reach(self, folder: str) -> Backend | None:
@@ -164,14 +158,14 @@ def _below(folder: str, directory: str) -> str:
 def _files_in(found: Backend, tree: str, below: str, word: str) -> Iterator[Candidate]:
     """Yields files of a snapshot in the directory `below`, relative to that."""
     names = found.request("snapshot/listFiles", {"hash": tree, "prefix": below + word, "limit": _NAMES})["files"]
-    # a name that is no UTF-8 comes as its URI, and nobody can type it
+    # a name that is not UTF-8 is a URI, which cannot be typed
     return next_parts([name[len(below) :] for name in names if not name.startswith("file:///")], word)
 
 
 def _steps(found: Backend, word: str) -> Iterator[Candidate]:
     now = local_now()
     steps = found.request("step/find", {"prefix": word, "limit": _LOOKED_AT})["steps"]
-    # a word that is all but a whole name may mean a step that changed nothing
+    # if only steps without changes match, the word names one of them
     worthy = [step for step in steps if not is_empty(step)] or steps
     learn(found, worthy[:_SHOWN])
     for step in worthy[:_SHOWN]:

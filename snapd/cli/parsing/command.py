@@ -25,12 +25,12 @@ REMOTE = "a git repository: a URL, host:path, a folder, or the name of a remote 
 class Command:
     """A command; as a decorator, it registers the function that does the work and returns the exit code.
 
-    The first line of the function's docstring is the help in the list of commands; the rest is for the command's own
-    help.
+    The first line of the function's docstring is the help in the list of commands; the rest (`about`) is for the
+    command's own help. An empty group is for a command that only programs call.
 
     Args:
         words: what is typed, such as `step begin`.
-        group: its title in the help; empty for a command that only programs call.
+        group: its title in the help.
         arguments: adds its arguments and options to its parser.
         usage: its usage, where argparse cannot write it.
         answer: the type of what it prints with `--json`, as an annotation; names are those of `snapd.wire` and of
@@ -39,10 +39,6 @@ class Command:
         example: what to type, without `snapd`; `{first}` is a snapshot of the example project, `{step}` a step.
         plays: whether `make generate` runs the example and shows its output.
         shows: whether output is its only purpose: it stops when nobody reads that any more.
-
-    Attributes:
-        help: the first line of the docstring, in the style of help texts.
-        about: the rest of it; None if there is none.
     """
 
     def __init__(
@@ -144,13 +140,7 @@ def positive(text: str) -> int:
 
 
 def common(parser: Parser, *, alone: bool = True, asks: bool = True) -> None:
-    """Adds the options of every command that works on a folder.
-
-    Args:
-        parser: of the command.
-        alone: whether the command can work without the daemon.
-        asks: whether the command sends requests; otherwise it reads the stores itself.
-    """
+    """Adds the options of commands that work on a folder: `alone` without the daemon, `asks` with requests."""
     parser.add_argument("-C", dest="directory", metavar="DIR", default=argparse.SUPPRESS, help=FOLDER)
     parser.flag("--here", help="use this very folder, not the one around it that has snapshots of it")
     if asks:

@@ -32,10 +32,7 @@ class WrongUsage(SnapdError):
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises wrong usage as an error with a hint; suggests similar words.
-
-    `groups` has the names of its commands, in the groups in which the help lists them.
-    """
+    """Raises wrong usage as an error with a hint; suggests similar words. Its help lists the commands in `groups`."""
 
     groups: Mapping[str, Sequence[str]] | None = None
 

@@ -24,10 +24,7 @@ SOURCES = (CONFIGURATION, EVIDENCE)
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
-    """Runs the command.
-
-    Returns 1 if `--check` found a stale file, a command has no example, or the table of settings has no place.
-    """
+    """Runs the command; returns 1 for a stale file with `--check`, or if an example or the place of a table is gone."""
     parser = argparse.ArgumentParser(prog="python -m snapd.cli.reference", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; name stale files and exit with 1")
     parser.add_argument("--quick", action="store_true", help="leave out docs/cli.md, whose examples take a while")

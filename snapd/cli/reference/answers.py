@@ -98,7 +98,7 @@ def _names() -> dict[str, Any]:
             for name, value in vars(import_module(f"{wire.__name__}.{module.name}")).items()
             if attrs.has(value) or name in ALIASES
         }
-    # `Answer` has the classes in the order in which they were defined: those that a class names come before it
+    # in the order of definition, so that a class comes after those that it names
     for cls in Answer.__subclasses__():
         fields = {name: _resolved(annotation, names) for name, annotation in cls.__annotations__.items()}
         defaults = {name: None for name in fields if name in vars(cls)}
@@ -116,7 +116,7 @@ def _type(annotation: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     def refer(cls: WireClass) -> dict[str, Any]:
         name = cls.__name__
         if name not in definitions:
-            # there before its fields are, which may be of the same class
+            # first, because its fields may be of the same class
             definitions[name] = {}
             definitions[name] = object_schema(cls, refer)
         return {"$ref": f"#/$defs/{name}"}

@@ -38,12 +38,12 @@ _CODES = """\
 | code | meaning |
 |---|---|
 | 0 | done |
-| 1 | it failed or was refused, or you said no: nothing was changed |
-| 2 | the words of the command, or a setting, are wrong |
+| 1 | it failed, was refused, or you answered no: nothing was changed |
+| 2 | the command line or a setting is wrong |
 | 3 | done, but not for every file: some were kept, skipped, in conflict, or failed |
 | 4 | the daemon cannot be started or reached |
 | 130 | interrupted by Ctrl-C |
-| 141 | whoever read the output went away; of commands that only show something |
+| 141 | the reader of the output ended; only from commands that only show something |
 
 The code says what was done even if the output could not be written. `snapd run` ends with the code of the command that
 it runs.
@@ -73,10 +73,7 @@ runs in a real editor or browser.
 
 
 def text() -> str:
-    """Returns the text of the document; a separate process runs the examples.
-
-    Raises `LookupError` if a command has no example.
-    """
+    """Returns the text of the document, with examples run in a separate process."""
     check_examples(load_all())
     return subprocess.run(
         [sys.executable, "-m", "snapd.cli.reference.examples"], stdout=subprocess.PIPE, check=True, encoding="utf-8"
@@ -100,7 +97,7 @@ def commands(parser: argparse.ArgumentParser, words: str = "") -> Iterator[tuple
     below = subcommands(parser)
     if not below:
         yield words, parser
-    # below a command, as they were added
+    # subcommands stay in the order in which they were added
     order = [] if words else [name for names in grouped().values() for name in names]
     for name in sorted(below, key=lambda name: order.index(name) if name in order else len(order)):
         yield from commands(below[name], f"{words} {name}".strip())
@@ -188,7 +185,7 @@ def _common() -> list[argparse.Action]:
 def _row(action: argparse.Action) -> str:
     value = "" if action.nargs == 0 else f" {_value(action)}"
     names = ", ".join(f"`{name}{value}`" for name in action.option_strings) or f"`{_value(action)}`"
-    # what is no border of the table
+    # a `|` that is not a border of the table
     cells = [cell.replace("|", "\\|") for cell in (names, str(action.help))]
     return f"| {' | '.join(cells)} |"
 

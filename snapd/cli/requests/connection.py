@@ -8,13 +8,14 @@ import time
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+from snapd.cli.terminal.layout import shell_name
 from snapd.cli.terminal.naming import ANSWERS, learn_answers
-from snapd.cli.terminal.output import print_once
+from snapd.cli.terminal.output import print_once, printable
 from snapd.environment import NO_SETTINGS, spool_directory
-from snapd.locations import Locations
-from snapd.model.errors import IoError
-
-from .folder import folder_of
+from snapd.folders.root import folder_around, has_history, is_folder_of, overlapping, store_of
+from snapd.locations import Locations, stores_directory
+from snapd.model.errors import InvalidParams, IoError
+from snapd.settings import data_dir
 
 if TYPE_CHECKING:
     import argparse
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from snapd_client import Client
     from snapd_client.methods import typed_function
+    from snapd_client.protocol import FormerHistory
 
     from snapd.backend import Backend, RemoteBackend, Report
     from snapd.settings.table import Settings
@@ -30,6 +32,85 @@ else:
     def typed_function(function):
         """Types nothing at run time."""
         return function
+
+
+_SILENT = frozenset({"step", "session", "mcp", "complete"})
+"""The commands run by agents and shells, whose output nobody reads."""
+
+
+def folder_of(options: argparse.Namespace) -> str:
+    """Returns the absolute folder of a command, existing or not; reports if it is not the directory that was named."""
+    directory: str = os.path.abspath(options.directory)
+    if options.here or not os.path.isdir(directory):
+        return directory
+    locations = Locations.from_environment(os.environ)
+    folder = folder_around(directory, locations, data_dir(locations.config_file))
+    if folder != directory and options.command not in _SILENT:
+        print_once(f"snapd: in {printable(folder)}; --here stays in this folder")
+    if options.command not in (*_SILENT, "adopt", "status", "doctor"):
+        _suggest_former(folder, locations)
+    if options.command not in _SILENT and not is_known(folder):
+        above = folder
+        while above != (above := os.path.dirname(above)) and not is_known(above):
+            pass
+        if is_known(above):
+            said = f"no snapshots of {printable(folder)} itself yet; {printable(above)} has its files"
+            print_once(f"snapd: {said}: 'snapd -C {shell_name(above)}' works there")
+    return folder
+
+
+def former_words(histories: list[FormerHistory]) -> list[str]:
+    """Returns the lines about each history that a folder may take over."""
+    return [
+        f"the folder was {shell_name(each['folder'])}: 'snapd adopt {shell_name(each['folder'])}' takes its history"
+        if each["reason"] == "moved"
+        else "another folder was at this path; its history is kept: 'snapd adopt' takes it"
+        for each in histories
+    ]
+
+
+def _suggest_former(folder: str, locations: Locations) -> None:
+    """Reports, with the first command in a folder, that it may take over a former history."""
+    real = os.path.realpath(folder)
+    store = store_of(real, locations, data_dir(locations.config_file))
+    known = has_history(store)
+    if known and is_folder_of(store, real):
+        return
+    # imported late, since it is rarely needed
+    from snapd.folders.former import former_histories, is_another
+
+    former = [] if known else former_histories(store, real)
+    said: list[FormerHistory] = [{"folder": each.folder, "store": each.store, "reason": each.why} for each in former]
+    if is_another(store, real):
+        said.append({"folder": real, "store": store, "reason": "replaced"})
+    for words in former_words(said):
+        print_once(f"snapd: {printable(words)}")
+
+
+def is_known(folder: str) -> bool:
+    """Whether a folder has snapshots or sessions; opens and creates nothing."""
+    locations = Locations.from_environment(os.environ)
+    return has_history(store_of(folder, locations, data_dir(locations.config_file)))
+
+
+def known_folder_around(directory: str) -> str:
+    """Returns the folder around a directory, or itself, that has snapshots; opens and creates nothing."""
+    path = os.path.abspath(directory)
+    locations = Locations.from_environment(os.environ)
+    folder = folder_around(path, locations, data_dir(locations.config_file))
+    if not is_known(folder):
+        raise InvalidParams(
+            f"there are no snapshots of {printable(path)}",
+            hint="name a folder in which an agent worked under snapd",
+            field="--from",
+        )
+    return folder
+
+
+def folders_with_same_files(folder: str) -> list[str]:
+    """Returns the other folders that have snapshots of files of a folder."""
+    locations = Locations.from_environment(os.environ)
+    return overlapping(os.path.realpath(folder), stores_directory(os.path.realpath(locations.data)))
 
 
 TAKE_ONE = "'snapd track' takes one"
@@ -45,16 +126,13 @@ class NoDaemon(IoError):
 
 @contextmanager
 def backend(options: argparse.Namespace, folder: str | None = None) -> Iterator[Backend]:
-    """Yields the backend for the folder of a command, or for another `folder`, given as an absolute path.
-
-    Reads `directory`, `here`, `socket` and `no_daemon` of the options.
-    """
+    """Yields the backend for the folder of a command, or for another one, given as an absolute path."""
     folder = folder or folder_of(options)
     found = _local(folder) if options.no_daemon else connected(options.socket, folder, None)[0]
     try:
         yield found
         if not getattr(options, "json", False):
-            # what is printed afterwards has ids, too
+            # ids may be printed afterwards
             learn_answers()
     finally:
         found.close()
@@ -69,13 +147,9 @@ def daemon_at(socket: str | None) -> tuple[Locations, str]:
 def connected(
     socket: str | None, folder: str, timeout: float | None, *, only_open: bool = False
 ) -> tuple[RemoteBackend, Client]:
-    """Connects to the daemon on a socket, starting it if it does not run, and opens a folder in it.
+    """Connects to the daemon (socket None: the user's own), starting it if needed, and opens a folder in it.
 
-    Args:
-        socket: its path; None for the user's own.
-        folder: absolute.
-        timeout: seconds that the daemon has for each answer; None for no limit.
-        only_open: whether to open the folder only if another client has it open.
+    `timeout` is in seconds for each answer. With `only_open`, opens the folder only if another client has it open.
     """
     from snapd.backend import RemoteBackend, connect
 
@@ -86,7 +160,7 @@ def connected(
     except IoError as error:
         from snapd.settings.sources import read_file
 
-        # a daemon does not start with wrong settings: then the user needs to see that error
+        # a daemon does not start with wrong settings: raise that error
         read_file(locations.config_file)
         raise NoDaemon(error.message, hint=error.hint, **error.data) from error
     if path == locations.socket and os.path.lexists(spool_directory(locations.data)):
@@ -156,7 +230,7 @@ def in_folder(options: argparse.Namespace, path: str) -> str:
     except UnicodeEncodeError:
         from snapd.model.paths import to_uri
 
-        # JSON cannot hold such a name
+        # JSON cannot represent such a name
         return to_uri(os.fsencode(full))
     return full
 

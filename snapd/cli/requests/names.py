@@ -29,7 +29,7 @@ def find_session(found: Backend, word: str) -> dict[str, Any]:
     """Returns the session that a word stands for."""
     sessions: dict[str, dict[str, Any]] = {}
     for session in listed_sessions(found):
-        # that of the folder comes first
+        # the folder's own comes first
         sessions.setdefault(session["sessionId"], session)
     names = _matching(sessions, word)
     if not names:
@@ -80,13 +80,10 @@ def find_session_or_step(found: Backend, word: str) -> dict[str, Any]:
 
 
 def find_message(found: Backend, word: str, session_id: str | None = None) -> dict[str, Any]:
-    """Returns the message that a word stands for, with its `sessionId`; 'last' is the one that was sent last.
-
-    `word` is the id of the message or its beginning. With `session_id`, only that session is searched.
-    """
+    """Returns the message that a word stands for, with its `sessionId`; 'last' is the one that was sent last."""
     about = {"sessionId": session_id, "prefix": "" if word == "last" else word, "limit": _NAMED + 1}
     listed = pages(found, "session/messages", about, "messages")
-    # those of one session come oldest first, those of all sessions newest first
+    # one session is listed oldest first, all sessions newest first
     messages = list(listed if word == "last" and session_id is not None else islice(listed, _NAMED + 1))
     if not messages or not word:
         hint = "'snapd log' shows the messages of agents whose hooks report them"
@@ -98,12 +95,12 @@ def find_message(found: Backend, word: str, session_id: str | None = None) -> di
 
 
 def find_step_or_message(found: Backend, word: str) -> dict[str, Any]:
-    """The step that a word stands for, else the message; only a step has a `stepId`. Raises as `find_step`."""
+    """Returns the step that a word stands for, else the message; only a step has a `stepId`."""
     try:
         return find_step(found, word)
     except (InvalidParams, UnknownStep):
         is_any = word not in ("", "last") and ask(found, "session/messages", {"prefix": word, "limit": 1})["messages"]
-        # the beginning of several steps is not taken for a message
+        # a prefix of steps does not stand for a message
         is_step = set(word) <= HEXADECIMAL and ask(found, "step/find", {"prefix": word, "limit": 1})["steps"]
         if not is_any or is_step:
             raise
@@ -111,7 +108,7 @@ def find_step_or_message(found: Backend, word: str) -> dict[str, Any]:
 
 
 def step_id(found: Backend, word: str) -> str:
-    """Returns the id of the step that a word stands for; a full id needs no request. Raises like `find_step`."""
+    """Returns the id of the step that a word stands for; a full id needs no request."""
     return word if len(word) == LONGEST and is_made(word) else str(find_step(found, word)["stepId"])
 
 

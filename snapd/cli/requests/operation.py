@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.terminal.asking import confirmed, decide, declined
-from snapd.cli.terminal.filenames import printable
+from snapd.cli.terminal.layout import printable
 from snapd.cli.terminal.naming import file_title, short
 from snapd.cli.terminal.output import Painter, counted, print_json
 from snapd.cli.terminal.plans import changing_rows, file_lines, total, unit_lines, visible_file_count
@@ -51,17 +51,10 @@ def operate(
     sure: bool,
     agreed: str | None = None,
 ) -> int:
-    """Shows what would be done, asks, and does it.
+    """Shows what would be done, asks unless `sure`, and does it.
 
-    Reads `dry_run`, `expect`, `on_conflict`, `all_files`, `json` and `color` of the options.
-
-    Args:
-        options: of the command.
-        found: the backend.
-        method: of the request.
-        params: of the request, without `dryRun`, `onConflict` and `details`.
-        sure: do not ask for confirmation.
-        agreed: the plan that the user agreed to by a choice: asks only if the plan is different by now.
+    `params` are those of the request without `dryRun`, `onConflict` and `details`. With `agreed`, a plan that the user
+    agreed to by a choice, asks only if the plan is different by now.
     """
     # an explicit "overwrite" also overwrites files with unsaved text, which the default does not
     params = {**params, "onConflict": options.on_conflict, "details": "counts"}
@@ -109,7 +102,6 @@ def undecided(plan: dict[str, Any], decisions: dict[str, str]) -> list[dict[str,
 def _questions(
     options: argparse.Namespace, plan: dict[str, Any], rows: Iterable[dict[str, Any]]
 ) -> list[tuple[str, list[str]]]:
-    """Returns the name of each file in conflict, and the lines with the reason."""
     painter = Painter(options, sys.stderr)
 
     def why(row: dict[str, Any]) -> list[str]:
@@ -149,7 +141,7 @@ def _planned(
 ) -> list[str]:
     head = unit_lines(painter, plan, _PLANNED[method]) if method in _PLANNED else []
     head += _signed(painter, method, params, plan)
-    tail = [*excerpts(painter, plan), total(painter, plan), *_print_lost(painter, method, plan)]
+    tail = [*excerpts(painter, plan), total(painter, plan), *_lost_lines(painter, method, plan)]
     overwritten = {file for file, decision in (params.get("decisions") or {}).items() if decision == "overwrite"}
     if options.on_conflict == "overwrite" or overwritten:
         tail = [*format_overwritten(painter, plan, overwritten), *tail]
@@ -183,20 +175,19 @@ def _show(
 def _print_done(
     options: argparse.Namespace, painter: Painter, method: str, params: dict[str, Any], result: dict[str, Any]
 ) -> None:
-    head = unit_lines(painter, result, _DONE[method]) if method in _DONE else _print_taken_over(method, result)
+    head = unit_lines(painter, result, _DONE[method]) if method in _DONE else _takeover_lines(method, result)
     head += _signed(painter, method, params, result)
     tail = [f"before: {result['before']}"] if result["applied"] else []
     if (how := undo_command_of(method, params, result)) is not None:
         tail = [how, *tail]
     room = visible_file_count(len(head) + len(tail) + 1, everything=options.all_files, terminal=sys.stdout.isatty())
-    for line in [*head, *file_lines(painter, result, room, planned=False), *_print_lost(painter, method, result)]:
+    for line in [*head, *file_lines(painter, result, room, planned=False), *_lost_lines(painter, method, result)]:
         print(line)
     for line in tail:
         print(painter.paint(line, "dim"))
 
 
-def _print_taken_over(method: str, result: dict[str, Any]) -> list[str]:
-    """Returns lines that report whose sessions continue here after a takeover."""
+def _takeover_lines(method: str, result: dict[str, Any]) -> list[str]:
     if method != "session/takeover" or not result["applied"]:
         return []
     count, host = len(result["sessions"]), printable(result["host"])
@@ -206,7 +197,6 @@ def _print_taken_over(method: str, result: dict[str, Any]) -> list[str]:
 
 
 def _signed(painter: Painter, method: str, params: dict[str, Any], result: dict[str, Any]) -> list[str]:
-    """Returns lines that report who signed what comes from another machine."""
     signature = result.get("signature")
     if signature is not None:
         return [painter.paint(signature_words(signature), STYLES[signature["state"]])]
@@ -214,7 +204,7 @@ def _signed(painter: Painter, method: str, params: dict[str, Any], result: dict[
     return [painter.paint(signature_words(None), "dim")] if is_elsewhere and not result["applied"] else []
 
 
-def _print_lost(painter: Painter, method: str, result: dict[str, Any]) -> list[str]:
+def _lost_lines(painter: Painter, method: str, result: dict[str, Any]) -> list[str]:
     """Returns lines about files that the undone steps changed and that cannot be restored."""
     said = format_uncaptured(result["steps"]) if method == "session/undo" else None
     return [] if said is None else [painter.paint(said, "yellow")]
@@ -242,15 +232,15 @@ def undo_command_of(method: str, params: dict[str, Any], result: dict[str, Any])
         return f"'snapd restore {short(result['before'])}' brings back the files as they were"
     if method != "session/undo":
         return _UNDONE_BY.get(method) if result["before"] != result["after"] else None
-    # what was partly undone before may be so still
+    # what was partly undone before may still be
     now = ("undone",) if result["before"] == result["after"] else ("undone", "partly")
     units = [unit for unit in [*result["steps"], *result.get("operations", [])] if unit["state"] in now]
     if not units:
         return None
-    # a step that is named is done again together with its parts
+    # a named step is redone together with its parts
     if len(units) == 1 or params.get("stepId") is not None:
-        return "'snapd redo' does it again"
-    return f"'snapd redo --count {len(units)}' does it again"
+        return "'snapd redo' redoes it"
+    return f"'snapd redo --count {len(units)}' redoes it"
 
 
 def advice(options: argparse.Namespace, method: str, result: dict[str, Any]) -> list[str]:
@@ -296,6 +286,6 @@ def _commands(options: argparse.Namespace, method: str, result: dict[str, Any]) 
     names = dict.fromkeys(row["name"] for row in result.get("details", {}).get("contested", ()))
     steps = {step["stepId"] for step in result["steps"]}
     if not names or not steps.issuperset(names):
-        # an operation has no name to type: it is the last that was done
+        # an operation has no id to type, but it is the latest
         return [shlex.join(["snapd", "undo", *folder])] if names else []
     return [shlex.join(["snapd", "undo", *folder, short(name)]) for name in names]

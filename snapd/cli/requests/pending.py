@@ -7,14 +7,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.terminal.asking import choose
-from snapd.cli.terminal.filenames import printable
-from snapd.cli.terminal.layout import one_line
+from snapd.cli.terminal.layout import one_line, printable
 from snapd.model.errors import FileChanged, InvalidParams
-from snapd.wire.words import agent_title
 
-from .connection import ask, pages
-from .folder import folder_of
-from .names import file_of
+from .connection import ask, folder_of, pages
+from .names import all_sessions, file_of
 
 if TYPE_CHECKING:
     import argparse
@@ -61,15 +58,10 @@ def choose_hunks(
     verb: str,
     act: Callable[[dict[str, Any]], object],
 ) -> None:
-    """Lets the user choose among pending hunks, file by file.
+    """Lets the user choose among the pending hunks of files, file by file, and calls `act` for each file.
 
-    Args:
-        options: of the command.
-        found: the backend.
-        files: with pending changes.
-        verb: what is done to a chosen hunk.
-        act: does it. Takes the params of a request for a file with chosen hunks, with the state that the user was shown
-            in `expect`. A file for which it raises `FileChanged` is shown again.
+    `act` takes the params of a request for a file with chosen hunks, and in `expect` the state that the user was shown.
+    A file for which it raises `FileChanged` is shown again.
     """
     waiting = list(files)
     while waiting:
@@ -77,9 +69,9 @@ def choose_hunks(
         file = file_of(row)
         shown = ask(found, "review/file", {"file": file})
         expect = {} if options.yes else {"expect": {file: shown["id"]}}
-        # what has no hunks is one piece
+        # a file without hunks is one piece
         hunks: Sequence[Any] = shown["hunks"] or [{"index": -1, "header": as_a_whole(shown), "lines": []}]
-        title = f"{printable(row['file'])}  {authors(found, row['owners'])}"
+        title = f"{printable(row['file'])}  {authors(agents(found), row['owners'])}"
         answer = choose(options, title, hunks, verb, f"name files without -p, or {verb} all hunks with --yes")
         is_all = -1 in answer.hunks or len(answer.hunks) == len(hunks)
         try:
@@ -103,14 +95,11 @@ def as_a_whole(shown: Mapping[str, Any]) -> str:
     return f"{shown['status']}, as a whole"
 
 
-def authors(found: Backend, owners: Sequence[dict[str, Any]]) -> str:
-    """Returns the agents behind changes, each once; for an agent without a name, its session."""
-    known = _agents(found)
-    names = dict.fromkeys(agent_title(known.get(owner["sessionId"]) or "") or owner["sessionId"] for owner in owners)
-    return one_line(", ".join(names))
-
-
-def _agents(found: Backend) -> dict[str, str | None]:
-    from .names import all_sessions
-
+def agents(found: Backend) -> dict[str, str | None]:
+    """Returns the agent of each session of the folder, for `authors`."""
     return {session["sessionId"]: session.get("agent") for session in all_sessions(found)}
+
+
+def authors(names: Mapping[str, str | None], owners: Sequence[dict[str, Any]]) -> str:
+    """Returns the agents behind changes, each once; for an agent without a name, its session."""
+    return one_line(", ".join(dict.fromkeys(names.get(owner["sessionId"]) or owner["sessionId"] for owner in owners)))

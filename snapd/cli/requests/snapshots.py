@@ -47,29 +47,19 @@ _CLOCK = re.compile(
 
 
 class SnapshotMatch(NamedTuple):
-    """The snapshot that a word stands for.
-
-    Attributes:
-        step: the step that the word named, if it did, without a `+`.
-    """
+    """The snapshot that a word stands for, and the step that the word named, if it did, without a `+`."""
 
     hash: str
     step: Step | None = None
 
 
 def find_snapshot(found: Backend, word: str, *, or_oldest: bool = True) -> str:
-    """Returns the hash of the snapshot that a word stands for.
-
-    With `or_oldest`, a time before the first snapshot stands for that one.
-    """
+    """Returns the hash of the snapshot of a word; with `or_oldest`, the first one for a time before it."""
     return _find(found, word, or_oldest=or_oldest).hash
 
 
 def find_sides(found: Backend, word: str, other: str | None) -> tuple[str, str | None]:
-    """Returns the snapshots to compare, the second None for the files as they are.
-
-    A step alone stands for its changes: its first snapshot is compared with its last.
-    """
+    """Returns the snapshots to compare (None for the current files); a step alone stands for its first and last one."""
     first = _find(found, word)
     if other is not None:
         return first.hash, _find(found, other).hash
@@ -126,7 +116,7 @@ def _at(found: Backend, word: str, *, or_oldest: bool) -> str:
     before = until.astimezone(UTC).isoformat(timespec="seconds")
     taken = ask(found, "snapshot/list", {"before": before, "limit": 1, "counts": False})["snapshots"]
     if taken:
-        # a time is not exact: say what it was taken for
+        # a time is not exact: show which snapshot was chosen
         print_once(f"snapd: {word} is {_described(taken[0], now)}")
         return taken[0]["hash"]
     oldest = deque(pages(found, "snapshot/list", {"counts": False}, "snapshots"), maxlen=1)
@@ -221,7 +211,7 @@ def is_time(word: str) -> bool:
 def last_second(word: str, now: datetime) -> datetime:
     """Returns the last second that a word names: `@14:30` is that whole minute, `@2026-11-20` that whole day.
 
-    `word` includes its `@`; a clock time without a day is the most recent one. `now` is in the user's time zone.
+    A clock time without a day is the most recent one. `now` is in the user's time zone.
     """
     found = _time_range(word[1:], now) if is_time(word) else None
     if found is None:
@@ -247,7 +237,7 @@ def _time_range(text: str, now: datetime) -> tuple[datetime, datetime] | None:
             return ago, ago
         return _at_clock(text, now)
     except (ValueError, OverflowError, OSError):
-        # or one that no clock of this machine can show
+        # or outside of the range of this machine's clock
         return None
 
 
@@ -283,10 +273,7 @@ def suggesting(found: Backend) -> Iterator[None]:
 
 
 def file_hint(found: Backend, tree: str, name: str) -> str:
-    """Returns the beginning of a hint that suggests the file most like a name; empty if none is.
-
-    Compares files of the same directory, and those of the same name elsewhere.
-    """
+    """Returns the beginning of a hint that suggests the most similar file, in that directory or of that name."""
     directory, base = os.path.split(name)
     names = list(pages(found, "snapshot/listFiles", {"hash": tree}, "files"))
     elsewhere = [each for each in names if os.path.basename(each) == base]

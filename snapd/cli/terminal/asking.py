@@ -46,16 +46,11 @@ def confirmed(
 ) -> bool:
     """Whether the user says yes; asks on standard error, since standard output is for results.
 
-    Args:
-        question: one line.
-        would: what the question is about, for the error if there is nobody to ask.
-        hint: of that error.
-        lines: shown before the question.
-        show: shows more for the answer "d", after which the question is asked again; None if there is no more.
-        explanation: what yes means, for the answer "?"; default: to do what was shown.
+    Raises `InvalidParams` with `would` and `hint` if there is nobody to ask. `lines` come before the question, `show`
+    is for the answer "d" (None for nothing more), and `explanation` for "?": by default, yes does what was shown.
     """
     if not sys.stdin.isatty():
-        raise InvalidParams(f"{would}, and standard input is no terminal to ask on", hint=hint, field="--yes")
+        raise InvalidParams(f"{would}, and standard input is not a terminal", hint=hint, field="--yes")
     for line in lines:
         print(line, file=sys.stderr)
     while True:
@@ -82,7 +77,7 @@ def declined(options: argparse.Namespace) -> int:
 
 
 def check_asked() -> None:
-    """Ensures that what was printed to standard error was written; raises `InvalidParams`."""
+    """Raises `InvalidParams` unless everything that was printed to standard error was written."""
     if not can_be_asked():
         raise InvalidParams(
             "cannot ask: standard error cannot be written to", hint="confirm with --yes instead", field="--yes"
@@ -91,12 +86,7 @@ def check_asked() -> None:
 
 @attrs.frozen
 class HunkChoice:
-    """The hunks of a file that the user chose.
-
-    Attributes:
-        hunks: their indexes.
-        is_last: whether to ask about no other files.
-    """
+    """The indexes of the hunks of a file that the user chose; `is_last` ends the questions."""
 
     hunks: list[int]
     is_last: bool = False
@@ -109,7 +99,7 @@ def choose(
     if options.yes:
         return HunkChoice([hunk["index"] for hunk in hunks])
     if not sys.stdin.isatty():
-        raise InvalidParams("standard input is no terminal to ask on", hint=hint, field="HUNK")
+        raise InvalidParams("standard input is not a terminal", hint=hint, field="HUNK")
     painter = Painter(options, sys.stderr)
     print(painter.paint(title, "bold"), file=sys.stderr)
     chosen: list[int] = []
@@ -126,10 +116,9 @@ def choose(
 
 
 def decide(painter: Painter, conflicts: Sequence[tuple[str, Iterable[str]]]) -> list[str] | None:
-    """Lets the user decide about each file in conflict.
+    """Lets the user decide about each file in conflict, given by its displayed name with the lines of reasons.
 
-    Takes the files' displayed names with the lines of reasons. Returns `overwrite`, `keep` or `skip` for each; None
-    where the user stops, as at the end of the input.
+    Returns `overwrite`, `keep` or `skip` for each; None if the user stops, as at the end of the input.
     """
     decisions: list[str] = []
     for at, (name, lines) in enumerate(conflicts):

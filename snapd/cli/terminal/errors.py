@@ -38,7 +38,7 @@ def readable(error: Exception) -> SnapdError:
     if isinstance(error, FileNotFoundError) and _directory_is_gone():
         return WorkspaceGone(
             "the directory that this command runs in was deleted",
-            hint="go to one that exists and run the command again; if it was made anew, 'cd .' does",
+            hint="go to one that exists and run the command again; if it was created again, 'cd .' is enough",
         )
     if isinstance(error, OSError):
         return _of_system(error)

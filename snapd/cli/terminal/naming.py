@@ -1,7 +1,4 @@
-"""The titles of steps, by their agents' descriptions or else by what they changed; and the ids that are shown.
-
-An id is shown by the shortest beginning that no other of its kind has.
-"""
+"""The titles of steps, by their agents' descriptions or else by what they changed; and shortened ids."""
 
 from __future__ import annotations
 
@@ -10,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.wire.words import agent_title
 
-from .filenames import printable
-from .layout import one_line
+from .layout import one_line, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +37,7 @@ def step_text(step: dict[str, Any]) -> str:
 
 
 def command_of(step: dict[str, Any]) -> str:
-    """The command that a step ran, as at a prompt of a shell; empty if none is recorded, or if the title is it."""
+    """Returns the command that a step ran, as at a shell prompt; empty if none is recorded, or if the title is it."""
     command = one_line(step.get("command"))
     return f"$ {command}" if command and command != one_line(step.get("description")) else ""
 
@@ -52,12 +48,12 @@ def prompt_of(message: Any) -> str:
 
 
 def agent_name(answer: Any) -> str:
-    """The title of the agent of a session or a step; empty if it has none."""
+    """Returns the agent of a session or a step, as people call it; empty if it has none."""
     return one_line(agent_title(answer.get("agent") or ""))
 
 
 def session_name(session: Any) -> str:
-    """The name of a session beside its agent and its id; empty if it only repeats one of them."""
+    """Returns the name of a session beside its agent and its id; empty if it only repeats one of them."""
     name, session_id, agent = session["name"], session["sessionId"], session.get("agent") or ""
     repeated = (session_id, f"session {session_id[:8]}", agent, agent_title(agent))
     return "" if name in repeated else one_line(name)
@@ -82,7 +78,7 @@ def file_title(row: dict[str, Any]) -> str:
 
 
 def common_folder(names: list[str]) -> str:
-    """The innermost folder that all files are in; empty if they share none."""
+    """Returns the innermost folder that all files are in; empty if they share none."""
     folders = [name.split("/")[:-1] for name in names]
     common = []
     for parts in zip(*folders, strict=False):

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from snapd.wire.words import STATES, agent_colour
 
 from . import errors
-from .filenames import STYLE
-from .filenames import printable as printable
-from .layout import aligned, columns, fit_title, pad, terminal_width
+from .layout import STYLE, aligned, columns, fit_title, pad, terminal_width
+from .layout import printable as printable
 from .naming import agent_name, short, step_name
 from .streams import Text
 
@@ -68,7 +67,7 @@ class Painter:
             return text
         lines = []
         in_hunk = text.startswith("@@ ")
-        # a line ends at a line feed alone: contents may hold everything else that Python takes for an end
+        # not `splitlines`: contents may have other characters that it treats as line ends
         for line in text.split("\n"):
             if line.startswith("diff --git "):
                 in_hunk = False
@@ -80,15 +79,12 @@ class Painter:
 
 
 def agent_style(session: Any) -> str:
-    """The style of the agent of a session; of one without an agent, one by its id."""
+    """Returns the style of the agent of a session; of one without an agent, one by its id."""
     return str(agent_colour(session.get("agent") or session["sessionId"]).terminal)
 
 
 def summary(painter: Painter, diffs: Iterable[dict[str, Any]], width: int | None = None) -> str:
-    """Returns a line for each file, with its counts and a bar, and a total line.
-
-    `width` is in columns; by default that of the terminal, or without one as much as the names need.
-    """
+    """Returns a line for each file, with counts and a bar, and a total; as wide as the terminal, or as needed."""
     rows = list(diffs)
     width = width or terminal_width()
     most = max((row["additions"] + row["deletions"] for row in rows), default=0)
@@ -179,10 +175,9 @@ def print_once(line: str) -> None:
 
 
 def print_error(error: Exception, before: str = "", *, as_json: bool = False) -> None:
-    """Prints an error: the message, then on a line of its own what to do next.
+    """Prints an error and on a line of its own the hint to standard error; with `as_json`, to standard output.
 
-    `before` precedes the message: what the error prevented. With `as_json`, prints it to standard output, where
-    programs read the answer otherwise; else to standard error, for people.
+    `before` says what the error prevented.
     """
     told = errors.readable(error)
     if as_json:
@@ -211,7 +206,7 @@ def _setting_value(name: str, value: Any) -> str:
         return _WORDS[name](value)
     if isinstance(value, bool):
         return "on" if value else "off"
-    # a daemon that is newer than this command may know more settings
+    # a newer daemon may have more settings
     return (", ".join(map(str, value)) or "none") if isinstance(value, list) else str(value)
 
 

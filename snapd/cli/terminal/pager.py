@@ -23,14 +23,11 @@ _OF_LESS = "FRX"
 _NOT_STARTED = (126, 127)
 """A shell's exit codes when it cannot run a command."""
 ENCODING = ("utf-8", "surrogateescape")
-"""Of the text that is shown: a file that is not UTF-8 is written as the original bytes."""
+"""The encoding of the output: a file that is not UTF-8 is written as the original bytes."""
 
 
 def show(options: argparse.Namespace, text: str) -> None:
-    """Writes the whole output of a command, to the pager or to standard output.
-
-    `text` has whole lines, or is empty. Reads `json` and `no_pager` of the options.
-    """
+    """Writes the whole output of a command, to the pager or to standard output."""
     command = None if options.json or options.no_pager or not sys.stdout.isatty() else _pager()
     if text and (command is None or not _paged(command, _bytes(text))):
         write(text)
@@ -48,7 +45,6 @@ def _bytes(text: str) -> bytes:
 
 
 def _pager() -> str | None:
-    """Returns the user's pager command; None for no pager."""
     for name in ("SNAPD_PAGER", "PAGER"):
         if (wanted := os.environ.get(name)) is not None:
             return None if wanted.strip() in _NO_PAGER else wanted
@@ -62,9 +58,9 @@ def _paged(command: str, data: bytes) -> bool:
     sys.stdout.flush()
     environment = {"LESS": _OF_LESS, "LV": "-c", **os.environ}
     with _ctrl_c_is_the_pagers():
-        # the descriptors of this process: what it wraps around them is no business of the pager
+        # the pager gets the descriptors of this process, without our wrappers
         pager = subprocess.Popen(["/bin/sh", "-c", command], stdin=subprocess.PIPE, env=environment)
-        # what ends early has shown enough
+        # `communicate` ignores a pager that the user quits early
         pager.communicate(data)
     if pager.returncode not in _NOT_STARTED:
         return True
@@ -74,7 +70,7 @@ def _paged(command: str, data: bytes) -> bool:
 
 @contextmanager
 def _ctrl_c_is_the_pagers() -> Iterator[None]:
-    # a handler of our own, which a new process does not inherit as it would the wish to ignore
+    # a handler, because a new process would inherit SIG_IGN
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
         yield

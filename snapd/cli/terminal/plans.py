@@ -89,7 +89,7 @@ def _file(painter: Painter, row: dict[str, Any], contested: dict[str, str], *, p
         return line
     told = contested.get(row["file"]) if outcome in ("conflict", "kept") else None
     reason = f"({told or reason_text(row['reason'], row.get('branch'))})"
-    # a reason that does not fit stands below; names are whole, however long they are
+    # a reason that does not fit goes below; names are never cut
     fits = len(word) + 1 + columns(name) + 2 + columns(reason) <= terminal_width()
     return line + ("  " if fits else "\n" + " " * (len(word) + 1)) + reason
 

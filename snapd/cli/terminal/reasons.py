@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.wire.words import AUTHORS, SIGNATURES, agent_title, reason_text
 
-from .filenames import printable
-from .layout import fit, terminal_width
+from .layout import fit, printable, terminal_width
 from .naming import short
 from .times import clock, local_now, moment
 
@@ -38,7 +37,7 @@ def why(contested: dict[str, Any], now: datetime | None = None) -> str:
         return f"shared with {_listed(_name(each) for each in by)}: both were at work"
     said = reason_text(reason)
     if reason in _SOMEBODY_DID and by:
-        return f"{said} by {_listed(_format_result(each, now or local_now()) for each in by)}"
+        return f"{said} by {_listed(_author(each, now or local_now()) for each in by)}"
     return said
 
 
@@ -56,7 +55,7 @@ def sharing(step_id: str, agent: str | None) -> str:
     return f"shared with {_step(step_id, agent)}: both were at work"
 
 
-def _format_result(changed_by: dict[str, Any], now: datetime) -> str:
+def _author(changed_by: dict[str, Any], now: datetime) -> str:
     at = changed_by.get("at")
     name = _name(changed_by)
     if at is None or changed_by["author"] == "step":
@@ -114,10 +113,7 @@ def excerpt(painter: Painter, result: dict[str, Any], file: str) -> list[str]:
 
 
 def format_overwritten(painter: Painter, plan: dict[str, Any], overwritten: Collection[str] = ()) -> list[str]:
-    """Returns a line for each author whose work an undo that overwrites files removes, with the files.
-
-    `overwritten` are the files that it overwrites; empty for all in conflict.
-    """
+    """Returns a line for each author whose work in `overwritten` files (none for all in conflict) an undo removes."""
     files: dict[str, list[str]] = {}
     for row in plan.get("details", {}).get("contested", ()):
         if row.get("reason") == "unsavedInEditor" or (overwritten and row.get("uri", row["file"]) not in overwritten):
@@ -182,7 +178,7 @@ def signature_words(signature: Mapping[str, Any] | None) -> str:
 
 
 def signature_word(signature: dict[str, Any]) -> str:
-    """The same for a list, where there is little room."""
+    """Returns the same for a list, where there is little room."""
     state = signature["state"]
     words = SIGNATURES.get(state, state)
     return f"{words} by {printable(signature['signer'])}" if state == "good" else words

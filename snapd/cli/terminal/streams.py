@@ -1,4 +1,4 @@
-"""Standard output and standard error, which may be closed, full, or a pipe that nobody reads any more.
+"""Standard output and standard error, which may be closed, full, or a pipe without a reader.
 
 This must not change the reported outcome of a command: a failed write is recorded, and the command goes on.
 """
@@ -11,19 +11,14 @@ import select
 import sys
 from typing import TYPE_CHECKING
 
-from .filenames import STYLE, visible
+from .layout import STYLE, visible
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 
 class Output(io.FileIO):
-    """A standard stream that can be lost.
-
-    Attributes:
-        lost: the reason that it cannot be written to any more; further output is dropped.
-        stops: whether the first write that fails raises, for a command that only shows something.
-    """
+    """A standard stream that can be lost, for the reason `lost`; with `stops`, the first write that fails raises."""
 
     def __init__(self, descriptor: int) -> None:
         super().__init__(descriptor, "w", closefd=False)
@@ -43,7 +38,7 @@ class Output(io.FileIO):
 
     def _write(self, data: ReadableBuffer) -> int:
         while (written := super().write(data)) is None:
-            # somebody who shares the stream made it one that does not block
+            # a process that shares the stream made it non-blocking
             poll = select.poll()
             poll.register(self.fileno(), select.POLLOUT)
             poll.poll()
@@ -51,14 +46,7 @@ class Output(io.FileIO):
 
 
 class Text(io.TextIOWrapper):
-    """Text on a standard stream: the only way to the terminal, where only our own styles take effect.
-
-    Args:
-        raw: the stream.
-        encoding: of the text.
-        line_buffering: whether each line is written at once.
-        obeyed: whether the text is all our own, and may move the cursor.
-    """
+    """Text on a standard stream, of which a terminal interprets only our own styles, or all if `obeyed`."""
 
     def __init__(self, raw: Output, encoding: str, *, line_buffering: bool, obeyed: bool = False) -> None:
         super().__init__(
@@ -77,15 +65,12 @@ class Text(io.TextIOWrapper):
 
 
 def take_over() -> Output:
-    """Replaces `sys.stdout` and `sys.stderr` by such streams; returns standard output.
-
-    The file descriptors, which this command shares with those that it starts, stay as they are.
-    """
+    """Replaces `sys.stdout` and `sys.stderr` (not their descriptors) by such streams; returns standard output."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
         except OSError:
-            # else the next file that is opened would be taken for it; writes to it fail as they would without
+            # keep the number taken, or the next opened file would get it; writes still fail
             os.open(os.devnull, os.O_RDONLY)
     if sys.stdin is None:
         sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115 - until the end

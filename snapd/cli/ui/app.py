@@ -1,4 +1,4 @@
-"""The terminal view itself: brings panes, history and daemon together."""
+"""The terminal view: connects panes, history and daemon."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from textual.containers import Horizontal
 from textual.widgets import Footer, Input, Static
 from textual.worker import get_current_worker
 
+from snapd.cli.requests.connection import connected
 from snapd.cli.requests.names import file_of
 from snapd.cli.requests.operation import undecided
+from snapd.cli.terminal.naming import learn
 from snapd.cli.terminal.output import printable
 from snapd.model.errors import IoError, PlanChanged, SnapdError
 
@@ -36,34 +38,59 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from .history import Overview, Page
-    from .link import Link
     from .operations import Operation
     from .outline import Row
+
+
+class Link:
+    """Sends requests to the daemon, and receives its notifications; thread-safe.
+
+    `socket` is the path of the daemon's socket, None for the user's own; `folder` is absolute. Raises `NoDaemon`, or
+    `SnapdError` if the folder cannot be opened or a setting is wrong.
+    """
+
+    def __init__(self, socket: str | None, folder: str) -> None:
+        self.folder = folder
+        self._backend, client = connected(socket, folder, None)
+        # subscribe before the first request, so that no notification is missed
+        self._notifications = client.subscribe()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the daemon can be reached now."""
+        return self._backend.is_open
+
+    def ask(self, method: Any, params: Any) -> Any:
+        """Returns the result of a request. Raises `SnapdError` if it fails or the daemon does not answer."""
+        answer = self._backend.request(method, params)
+        # now, since drawing a label sends no request
+        learn(self._backend, answer)
+        return answer
+
+    def listen(self, hear: Callable[[str, dict[str, Any]], None]) -> None:
+        """Calls `hear` with the method and params of each notification, in this thread, until `close`."""
+        for notification in self._notifications:
+            hear(notification.method, notification.params)
+
+    def close(self) -> None:
+        """Ends the connection and all waiting requests."""
+        self._backend.close()
+
 
 _CHANGED = "Something changed meanwhile: this is what would be done now."
 _CONNECTED = "connected"
 _CONNECTING = "the daemon has ended, connecting again ..."
-_NO_DAEMON = "no daemon, trying on; q leaves"
+_NO_DAEMON = "no daemon, still trying; q quits"
 _SOON = 0.05
-"""Seconds for which changes that come one after the other are collected before they are shown."""
+"""Seconds for which changes in quick succession are collected before they are shown."""
 _SHOWN_EVERY = 0.3
-"""Seconds after which the part of a diff that has come is shown."""
+"""Seconds after which the part of a diff that was received is shown."""
 _AGES = 20.0
-"""Seconds after which the ages are drawn anew."""
+"""Seconds after which the ages are redrawn."""
 
 
 class TerminalView(App[None]):
-    """Shows the sessions of a folder, and takes back what they did, by key.
-
-    Attributes:
-        history: what is loaded.
-        rows: the pane on the left.
-        diff: the pane on the right.
-        review: the screen for what is pending.
-
-    Args:
-        link: to the daemon; closed at the end.
-    """
+    """Shows the sessions of a folder (`rows`, `diff`), and undoes what they did; closes the link at the end."""
 
     TITLE = "snapd"
     ENABLE_COMMAND_PALETTE = False
@@ -98,7 +125,7 @@ class TerminalView(App[None]):
         self._status = Static(id="status", markup=False)
         self._state = _CONNECTED
         self._link = link
-        self._told_meanwhile: list[dict[str, Any]] | None = None
+        self._missed: list[dict[str, Any]] | None = None
         self._is_refreshing = False
         self._is_stale = False
         self._is_to_draw = False
@@ -108,7 +135,7 @@ class TerminalView(App[None]):
         self._shown: Any = None
 
     def compose(self) -> ComposeResult:
-        """Two panes, and below them what is said and what can be typed."""
+        """Two panes, and below them messages and the input."""
         with Horizontal():
             yield self.rows
             yield Divider(self.rows)
@@ -118,7 +145,7 @@ class TerminalView(App[None]):
         yield Footer()
 
     def on_mount(self) -> None:
-        """Begins to listen and to load."""
+        """Starts to listen and to load."""
         self.install_screen(self.review, "review")
         self.review.say_state(self._state)
         self.rows.focus()
@@ -129,7 +156,7 @@ class TerminalView(App[None]):
         self._load()
 
     def on_unmount(self) -> None:
-        """Ends requests that still wait, so that the program can end."""
+        """Ends waiting requests, so that the program can end."""
         self._link.close()
 
     # -- in other threads
@@ -141,12 +168,9 @@ class TerminalView(App[None]):
         *,
         otherwise: Callable[[SnapdError], None] | None = None,
     ) -> None:
-        """Does work that asks the daemon in a thread, then goes on here with its result; an error is shown.
+        """Does work that calls the daemon in a thread, then calls `then` here with its result.
 
-        Args:
-            work: what to do.
-            then: called with the result.
-            otherwise: called with the error, if there is one.
+        An error is shown, and passed to `otherwise`.
         """
 
         def run() -> None:
@@ -162,7 +186,7 @@ class TerminalView(App[None]):
     def _failed(self, error: SnapdError, otherwise: Callable[[SnapdError], None] | None) -> None:
         if otherwise is not None:
             otherwise(error)
-        # that the daemon has ended is said by the status, and everything is loaded again afterwards
+        # the status shows that the daemon ended; everything is reloaded after reconnecting
         if self._link.is_open:
             self.say(error)
 
@@ -171,20 +195,19 @@ class TerminalView(App[None]):
         text = f"{printable(error.message)}\n{printable(error.hint)}"
         self.notify(text, severity="error", markup=False)
 
-    # -- what the daemon says
+    # -- notifications
 
     def _on_notification(self, method: str, params: dict[str, Any]) -> None:
-        """Called in the thread that listens."""
-        self.call_later(self._format_result, method, params)
+        self.call_later(self._apply_notification, method, params)
 
-    def _format_result(self, method: str, params: dict[str, Any]) -> None:
-        # what is pending may be something else, although it is as much as before
+    def _apply_notification(self, method: str, params: dict[str, Any]) -> None:
+        # the pending changes may differ although their number is the same
         self.review.reload()
         if method == "review/didChange":
             self._take_count(params["pendingFiles"])
         elif method == "session/didChange":
-            if self._told_meanwhile is not None:
-                self._told_meanwhile.append(params)
+            if self._missed is not None:
+                self._missed.append(params)
             self.history.apply_event(params["session"], params.get("step"))
             self._draw_soon()
             self._refresh()
@@ -211,24 +234,23 @@ class TerminalView(App[None]):
     # -- loading
 
     def _load(self) -> None:
-        """Loads all anew, as much as there was."""
         count = max(ON_A_PAGE, len(self.history.entries))
         # a notification that arrives during the load is newer than what was loaded
-        apply_event: list[dict[str, Any]] = []
-        self._told_meanwhile = apply_event
+        missed: list[dict[str, Any]] = []
+        self._missed = missed
 
         def load() -> tuple[Overview, Page]:
             page = fetch(self._link.ask, count)
-            # afterwards: it has the session of every entry then
+            # afterwards, so that it has the session of every entry
             return fetch_overview(self._link.ask), page
 
         def take(loaded: tuple[Overview, Page]) -> None:
-            if self._told_meanwhile is not apply_event:
-                # there was a new connection since, and all is loaded once more
+            if self._missed is not missed:
+                # there is a new connection since, and everything is reloaded
                 return
-            self._told_meanwhile = None
+            self._missed = None
             self.history.begin(*loaded)
-            for params in apply_event:
+            for params in missed:
                 self.history.apply_event(params["session"], params.get("step"))
             self._shown = None
             self._draw()
@@ -242,7 +264,7 @@ class TerminalView(App[None]):
         self._draw_soon()
 
     def _refresh(self) -> None:
-        """Loads what is new; once more where something happened meanwhile."""
+        """Loads what is new, and again if something happened meanwhile."""
         self._is_stale = True
         if self._is_refreshing or not self.history.is_loaded:
             return
@@ -291,7 +313,7 @@ class TerminalView(App[None]):
         steps = f"{count} open step{'' if count == 1 else 's'}" if count else ""
         words = f"only '{printable(self.rows.words)}'" if self.rows.words else ""
         pending = self._pending_files
-        # first: in a narrow terminal the end is cut
+        # first, because a narrow terminal cuts the end
         review = f"{pending} file{'' if pending == 1 else 's'} to review (v)" if pending else ""
         parts = [review, printable(self._link.folder), self._state, steps, words]
         if not self.rows.count and self.history.is_loaded:
@@ -300,13 +322,13 @@ class TerminalView(App[None]):
         self._show_selected()
 
     def on_rows_moved(self, event: Rows.Moved) -> None:
-        """Shows what the cursor has come to."""
+        """Shows the row that the cursor moved to."""
         if event.rows is self.rows:
             self._show_selected()
 
     def _show_selected(self) -> None:
-        """Shows the diff of the selected row, if another one is shown."""
-        row = self.rows.selected
+        """Shows the diff of the selected row, unless it is shown already."""
+        row = self.rows.row
         if row is None:
             return
         if row.kind == "older":
@@ -315,16 +337,16 @@ class TerminalView(App[None]):
         if content == self._shown:
             return
         self._shown = content
-        # the same row again: all of it at once, so that nothing moves
+        # the same row again: show everything at once, so that nothing moves
         is_other = row.key != self.diff.key
         if is_other:
-            # what is taken back by key must be that of the selected row
+            # a key must act on the selected row
             self.diff.show(row.key, [])
         load = partial(self._load_lines, row, in_parts=is_other)
         self.run_worker(load, thread=True, exclusive=True, group="diff")
 
     def _content_of(self, row: Row) -> Any:
-        """What the diff of a row depends on."""
+        """Returns what the diff of a row depends on."""
         if row.kind == "session":
             return row.key, row.shows
         step = row.step
@@ -333,7 +355,7 @@ class TerminalView(App[None]):
         return row.key, row.entry and row.entry["files"], len(row.below)
 
     def _load_lines(self, row: Row, *, in_parts: bool) -> None:
-        """Asks for the lines of a row, in a thread, until another row is selected."""
+        """Requests the lines of a row, in a thread, until another row is selected."""
         worker = get_current_worker()
         lines: list[Line] = []
         shown = time.monotonic()
@@ -354,38 +376,34 @@ class TerminalView(App[None]):
         if row.key == self.diff.key:
             self.diff.show(row.key, lines)
 
-    # -- taking back
+    # -- operations
 
     def action_undo(self) -> None:
-        """Undoes what is selected, after a question."""
-        self.operate(lambda: operations.undo(self.rows.selected))
+        """Undoes what is selected, after confirmation."""
+        self.operate(lambda: operations.undo(self.rows.row))
 
     def action_redo(self) -> None:
-        """Does again what was undone last, after a question."""
-        self.operate(lambda: operations.redo(self.rows.selected))
+        """Redoes what was undone last, after confirmation."""
+        self.operate(lambda: operations.redo(self.rows.row))
 
     def action_revert_file(self) -> None:
-        """Takes a file of a step back, after a question."""
-        self.operate(lambda: operations.revert_file(self.rows.selected, self.diff.file))
+        """Undoes a step's changes in a file, after confirmation."""
+        self.operate(lambda: operations.revert_file(self.rows.row, self.diff.file))
 
     def action_choose_hunk(self) -> None:
-        """Chooses the hunk of the cursor."""
+        """Chooses the hunk at the cursor."""
         if not self.diff.choose():
             self.notify("There is no hunk here that can be taken back alone.", markup=False)
 
     def action_revert_hunks(self) -> None:
-        """Takes the chosen hunks back, or the one of the cursor, after a question."""
+        """Undoes the chosen hunks, or the one at the cursor, after confirmation."""
         diff = self.diff
         hunks = sorted(diff.chosen) or ([] if diff.hunk is None else [diff.hunk])
         file = diff.chosen_file if diff.chosen else diff.file
-        self.operate(lambda: operations.revert_hunks(self.rows.selected, file, hunks))
+        self.operate(lambda: operations.revert_hunks(self.rows.row, file, hunks))
 
     def operate(self, choose: Callable[[], Operation]) -> None:
-        """Carries out an operation after a question about its plan.
-
-        Args:
-            choose: gives the operation, or raises `SnapdError`, which is shown.
-        """
+        """Carries out an operation after confirmation of its plan; shows the `SnapdError` that `choose` may raise."""
         try:
             operation = choose()
         except SnapdError as error:
@@ -394,8 +412,6 @@ class TerminalView(App[None]):
         self._plan(operation, {})
 
     def _plan(self, operation: Operation, decisions: dict[str, str]) -> None:
-        """Asks the daemon for the plan, then the user about it."""
-
         def work() -> tuple[dict[str, Any], str]:
             plan: dict[str, Any] = self._link.ask(operation.method, operation.plan(decisions))
             return plan, self._contents(operation, decisions, plan)
@@ -403,7 +419,7 @@ class TerminalView(App[None]):
         self.work(work, lambda planned: self._ask(operation, decisions, *planned))
 
     def _contents(self, operation: Operation, decisions: dict[str, str], plan: dict[str, Any]) -> str:
-        """Names what files in conflict have in them now: a plan does so only for files that it changes."""
+        """Identifies the current contents of files in conflict: a plan does so only for files that it changes."""
         conflicts = dict.fromkeys(map(file_of, undecided(plan, decisions)), "overwrite")
         if not conflicts:
             return ""
@@ -424,7 +440,7 @@ class TerminalView(App[None]):
             if not is_same:
                 self._plan(attrs.evolve(operation, note=_CHANGED), decisions)
             elif operations.is_as_decided(new, all_decisions):
-                # they have seen all that it changes
+                # the user has seen all that it changes
                 self._carry_out(operation, all_decisions, new)
             else:
                 self._ask(operation, all_decisions, new, "")
@@ -463,7 +479,7 @@ class TerminalView(App[None]):
         self.screen.query_one(Divider).widen(columns)
 
     def action_review(self) -> None:
-        """Shows what is pending."""
+        """Shows pending changes."""
         self.push_screen("review")
 
     def action_help(self) -> None:
@@ -471,22 +487,22 @@ class TerminalView(App[None]):
         self.push_screen(Help(HISTORY_HELP))
 
     def action_filter(self) -> None:
-        """Lets the user type the words to look for."""
+        """Opens the input of the filter."""
         self._field.display = True
         self._field.focus()
 
     def action_show_all(self) -> None:
-        """Shows all again, whatever was typed."""
+        """Clears the filter."""
         self._field.value = ""
         self._end_filter()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Shows only what has the words in it."""
+        """Shows only rows that contain the words."""
         self.rows.words = event.value.strip()
         self._draw()
 
     def on_input_submitted(self) -> None:
-        """Leaves the words as they are, and goes back to the rows."""
+        """Keeps the filter, and goes back to the rows."""
         self._end_filter()
 
     def _end_filter(self) -> None:

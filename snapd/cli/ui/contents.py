@@ -1,4 +1,4 @@
-"""The lines on the right: what the selected row changed, asked for file by file, or what is pending."""
+"""The lines on the right: what the selected row changed, requested file by file, or what is pending."""
 
 from __future__ import annotations
 
@@ -22,40 +22,25 @@ if TYPE_CHECKING:
 LineKind = Literal["text", "note", "file", "hunk", "added", "deleted", "context"]
 
 MOST_LINES = 20_000
-"""Lines that are shown of one row."""
+"""The maximum number of lines shown for one row."""
 _MOST_FILES = 200
-"""Files that are listed of a session, or of a step that is open."""
+"""The maximum number of files listed for a session or an open step."""
 _TAB = 8
 _KINDS: dict[str, LineKind] = {"+": "added", "-": "deleted", "@": "hunk"}
 
 
 @attrs.frozen
 class Line:
-    """A line of the diff.
+    """A line of the diff, without anything that a terminal would interpret."""
 
-    Attributes:
-        kind: what it is; "text" is wrapped.
-        text: without anything that a terminal would obey.
-        file: its file, as requests name it, if it belongs to one.
-        hunk: the index of the hunk of a step that it belongs to, if it does.
-    """
-
-    kind: LineKind
+    kind: LineKind  # "text" is wrapped
     text: str
-    file: str | None = None
-    hunk: int | None = None
+    file: str | None = None  # the name for requests, if the line belongs to one
+    hunk: int | None = None  # the index of its hunk of a step, if it belongs to one
 
 
 def lines_of(ask: Ask, row: Row) -> Iterator[list[Line]]:
-    """Asks for what a row changed; gives the lines as they come, at most `MOST_LINES` and a few.
-
-    Args:
-        ask: sends a request.
-        row: the selected one.
-
-    Raises:
-        SnapdError: the error that answers a request.
-    """
+    """Yields the lines of what a row changed as they arrive, at most `MOST_LINES` and a few."""
     left = MOST_LINES
     for chunk in _all_lines(ask, row):
         yield chunk[:left]
@@ -99,7 +84,6 @@ def _heading(entry: dict[str, Any]) -> list[Line]:
 
 
 def _changes(ask: Ask, entry: dict[str, Any], file: dict[str, Any]) -> list[Line]:
-    """The lines of one file of an entry."""
     name = file_of(file)
     step = entry.get("step")
     if step is None:
@@ -113,7 +97,6 @@ def _changes(ask: Ask, entry: dict[str, Any], file: dict[str, Any]) -> list[Line
 
 
 def _since(ask: Ask, tree: str) -> Iterator[list[Line]]:
-    """What changed in the folder since a snapshot."""
     page = ask("snapshot/diffFull", {"from": tree, "contents": False, "limit": _MOST_FILES})
     for file in page["diffs"]:
         yield [Line("file", _title(file), file_of(file)), *_unified(ask, file_of(file), tree, None)]
@@ -122,9 +105,9 @@ def _since(ask: Ask, tree: str) -> Iterator[list[Line]]:
 
 
 def _unified(ask: Ask, name: str, before: str, after: str | None) -> list[Line]:
-    """The difference of a file between two snapshots, or a snapshot and the folder, without the headers of git."""
+    """Returns the diff of a file between two snapshots, or a snapshot and the folder, without git's headers."""
     diff = ask("snapshot/diff", {"hash": before, "to": after, "files": [name]})["diff"]
-    # a line ends at a line feed alone
+    # only a line feed ends a line
     lines = diff.split("\n")[:-1]
     start = next((at for at, line in enumerate(lines) if line.startswith("@@ ")), None)
     if start is None:
@@ -133,7 +116,7 @@ def _unified(ask: Ask, name: str, before: str, after: str | None) -> list[Line]:
 
 
 def _session(ask: Ask, session: dict[str, Any]) -> Iterator[list[Line]]:
-    """What a session is, and the sum of what its applied steps changed."""
+    """Yields the description of a session, and the total changes of its applied steps."""
     said = {
         "session": printable(session["sessionId"]),
         "agent": agent_name(session),
@@ -145,7 +128,6 @@ def _session(ask: Ask, session: dict[str, Any]) -> Iterator[list[Line]]:
 
 
 def _turn(ask: Ask, message: dict[str, Any]) -> Iterator[list[Line]]:
-    """A prompt, and the sum of what the applied steps of its turn changed."""
     text = message.get("text") or "The text of this prompt is not kept."
     yield [Line("note", printable(message["messageId"])), Line("note", "")]
     yield [*(Line("text", printable(line)) for line in text.splitlines()), Line("note", "")]
@@ -160,12 +142,7 @@ def _net(ask: Ask, about: dict[str, Any]) -> Iterator[list[Line]]:
 
 
 def lines_of_pending(shown: dict[str, Any], history: History) -> list[Line]:
-    """The pending changes of a file, hunk by hunk, each below who made it; at most `MOST_LINES` and a few.
-
-    Args:
-        shown: the answer of `review/file`.
-        history: what is loaded.
-    """
+    """Returns the pending changes of a file from `review/file`, each hunk below its authors."""
     name = file_of(shown)
     was = f"  renamed from {printable(shown['renamedFrom'])}" if "renamedFrom" in shown else ""
     lines = [Line("file", f"{_title(shown)}{was}", name)]
@@ -186,7 +163,7 @@ def lines_of_pending(shown: dict[str, Any], history: History) -> list[Line]:
 
 
 def lines_of_all(pending: Pending, history: History) -> list[Line]:
-    """What is pending in all: how much, and of which agents."""
+    """Returns how much is pending in all, and of which agents."""
     if not pending.files:
         return [Line("note", "Nothing is pending: you have kept all that agents changed, or they changed nothing.")]
     by: dict[str, int] = {}
@@ -207,6 +184,6 @@ def _title(file: dict[str, Any]) -> str:
 def _line(text: str, file: str, hunk: int | None) -> Line:
     sign = text[:1]
     kind = _KINDS.get(sign, "context")
-    # what ends a line matters where the line changed
+    # show the line end where the line changed
     said = text.removesuffix("\r") if kind == "context" else text
     return Line(kind, printable(said[:1] + said[1:].expandtabs(_TAB)), file, hunk)

@@ -1,4 +1,4 @@
-"""The questions before anything is changed, and the help."""
+"""The confirmation of changes, and the help."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .operations import Operation
 
 _MOST_FILES = 200
-"""Files of a plan that are listed."""
+"""The maximum number of files of a plan that are listed."""
 _EXPLANATION = """\
 y - do what is listed below
 n - change nothing
@@ -73,7 +73,7 @@ T = TypeVar("T")
 
 
 class Dialog(ModalScreen[T]):
-    """Shows a text over what is there, and waits for a key."""
+    """Shows a text over the screen, and waits for a key."""
 
     DEFAULT_CSS = """
     Dialog { align: center middle; }
@@ -95,7 +95,7 @@ class Dialog(ModalScreen[T]):
 
     @abstractmethod
     def text(self) -> Text:
-        """All that is shown, however long it is."""
+        """Returns all that is shown, however long it is."""
 
     def action_scroll(self, lines: int) -> None:
         """Scrolls the text."""
@@ -103,12 +103,9 @@ class Dialog(ModalScreen[T]):
 
 
 class Question(Dialog["dict[str, str] | bool | None"]):
-    """Shows what an operation would do, and asks; gives True for yes, or what was decided about files in conflict.
+    """Shows what an operation would do, from its dry run `plan`, and asks.
 
-    Args:
-        operation: what is asked about.
-        plan: the daemon's answer to it as a dry run.
-        decisions: what was decided before.
+    Returns True for yes, or the user's decisions about files in conflict.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -129,7 +126,7 @@ class Question(Dialog["dict[str, str] | bool | None"]):
         self._is_explained = False
 
     def text(self) -> Text:
-        """See `Dialog.text`: what is asked first, then the plan, however long it is."""
+        """Returns the question first, then the plan, however long it is."""
         text = Text(self._operation.title, style="bold")
 
         def add(line: str, style: str = "") -> None:
@@ -178,7 +175,7 @@ class Question(Dialog["dict[str, str] | bool | None"]):
             self.dismiss(True)
 
     def action_decide(self, decision: str, rest: bool) -> None:
-        """Decides about the file in conflict that is asked about, or about all that are left."""
+        """Decides about the current file in conflict, or about all that are left."""
         if not self._conflicts:
             if decision == "keep" and not rest:
                 self.action_scroll(-1)
@@ -190,17 +187,13 @@ class Question(Dialog["dict[str, str] | bool | None"]):
             self.dismiss(dict(zip(map(file_of, self._conflicts), self._answers, strict=True)))
 
     def action_explain(self) -> None:
-        """Explains the answers, or no longer."""
+        """Shows or hides the explanation of the answers."""
         self._is_explained = not self._is_explained
         self.query_one(Static).update(self.text())
 
 
 class KeepAll(Dialog["bool | None"]):
-    """Asks whether all pending changes are to be kept; gives whether they are.
-
-    Args:
-        title: the question.
-    """
+    """Asks whether to keep all pending changes; returns the answer."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "dismiss(True)", "yes"),
@@ -220,11 +213,7 @@ class KeepAll(Dialog["bool | None"]):
 
 
 class Help(Dialog[None]):
-    """Says what the keys do.
-
-    Args:
-        keys: a line for each of them.
-    """
+    """Shows what the keys do, on a line each."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark,enter", "dismiss", "close")]
 

@@ -1,4 +1,4 @@
-"""The pane on the right: the diff of what is selected, and the hunks that the user chose in it."""
+"""The pane on the right: the diff of what is selected, and the chosen hunks in it."""
 
 from __future__ import annotations
 
@@ -25,14 +25,7 @@ _CHOSEN, _NOT_CHOSEN = ("▌", "bold magenta"), (" ", "")
 
 
 class DiffPane(Rows):
-    """Shows lines of a diff; the user chooses hunks of one file.
-
-    Attributes:
-        lines: what is shown.
-        key: names the row whose diff it is.
-        chosen: indexes of the hunks that the user chose.
-        chosen_file: their file, as requests name it.
-    """
+    """Shows lines of the diff of row `key`; the user chooses hunks (indexes `chosen`) of the file `chosen_file`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("right", "sideways(8)", "right", show=False),
@@ -42,11 +35,7 @@ class DiffPane(Rows):
     ]
 
     class NoMoreHunks(Message):
-        """The user wants to go on from the last hunk, or back from the first one.
-
-        Attributes:
-            direction: 1 to go on, -1 to go back.
-        """
+        """The user moved past the last hunk (direction 1), or before the first one (-1)."""
 
         def __init__(self, direction: int) -> None:
             super().__init__()
@@ -76,7 +65,7 @@ class DiffPane(Rows):
         return max((1 + cell_len(line.text) for line in self.lines), default=0)
 
     def show(self, key: Key, lines: list[Line]) -> None:
-        """Shows the diff of a row; of the same row as before, cursor, place and choice stay."""
+        """Shows the diff of a row; if that row was shown before, cursor, position and choice stay."""
         top = self.scroll_offset.y
         self._unwrapped = lines
         self.lines = list(self._wrapped(lines))
@@ -88,7 +77,7 @@ class DiffPane(Rows):
         self.keep_cursor_visible()
 
     def _wrapped(self, lines: list[Line]) -> Iterator[Line]:
-        # beside the mark of a chosen hunk
+        # leaves room for the mark of a chosen hunk
         width = self.size.width - 1
         for line in lines:
             if line.kind == "text" and cell_len(line.text) > width > 0:
@@ -99,24 +88,24 @@ class DiffPane(Rows):
                 yield line
 
     def on_resize(self) -> None:
-        """Wraps anew."""
+        """Wraps the lines again."""
         if self.key is not None and any(line.kind == "text" for line in self._unwrapped):
             self.show(self.key, self._unwrapped)
 
     @property
     def file(self) -> str | None:
-        """The file of the line of the cursor, as requests name it."""
+        """The file at the cursor, as named in requests."""
         return self.lines[self.cursor].file if self.lines else None
 
     @property
     def hunk(self) -> int | None:
-        """The index of the hunk of the line of the cursor."""
+        """The index of the hunk at the cursor."""
         return self.lines[self.cursor].hunk if self.lines else None
 
     def choose(self) -> bool:
-        """Chooses the hunk of the cursor, or the first one below it, or no longer; gives whether there is one.
+        """Chooses the hunk at the cursor, or the first one below, or unchooses it; returns whether there is one.
 
-        A hunk of another file begins a new choice, for hunks are taken back file by file.
+        A hunk of another file begins a new choice, since requests are about one file.
         """
         at = next((at for at in range(self.cursor, self.count) if self.lines[at].hunk is not None), None)
         if at is None:
@@ -132,12 +121,12 @@ class DiffPane(Rows):
         return True
 
     def choose_nothing(self) -> None:
-        """Forgets what was chosen."""
+        """Clears the choice."""
         self.chosen, self.chosen_file = set(), None
         self.refresh()
 
     def action_next_hunk(self, direction: int) -> None:
-        """Moves the cursor to the beginning of the next hunk, or the one before."""
+        """Moves the cursor to the start of the next hunk, or the previous one."""
         places = range(self.cursor + direction, self.count if direction > 0 else -1, direction)
         at = next((at for at in places if self.lines[at].kind == "hunk"), None)
         if at is None:
@@ -146,13 +135,13 @@ class DiffPane(Rows):
             self.go_to(at)
 
     def go_to_hunk(self, index: int) -> None:
-        """Moves the cursor to the beginning of a hunk, counted from the end where that is negative, or the last one."""
+        """Moves the cursor to the start of a hunk, or the last one; a negative index counts from the end."""
         places = [at for at, line in enumerate(self.lines) if line.kind == "hunk"]
         if places:
             self.go_to(places[max(-len(places), min(index, len(places) - 1))])
 
     def go_to(self, at: int) -> None:
-        """Moves the cursor to a line, and shows as much as fits of the hunk that it belongs to."""
+        """Moves the cursor to a line, and shows as much of its hunk as fits."""
         self._move_to(at)
         line, end = self.lines[at], at
         while end + 1 < self.count and self.lines[end + 1].hunk == line.hunk is not None:

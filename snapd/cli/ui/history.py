@@ -1,4 +1,4 @@
-"""What happened in the folder and what is pending, as far as it is loaded, kept up to date by what the daemon says."""
+"""The loaded part of the history and what is pending, kept up to date by notifications."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 ON_A_PAGE = 100
 _NEW_ON_A_PAGE = 20
-"""Where one entry is new, as usual, a page of many would cost more than it tells."""
+"""The page size for new entries: usually there is one, and a large page would cost more than it brings."""
 _MOST_NEW = 500
-"""Entries that are fetched to find those that are known; beyond them, the list begins anew."""
+"""The maximum number of entries fetched to find known ones; beyond that, the list begins anew."""
 Key = tuple[str, ...]
 _PENDING_ON_A_PAGE = 500
 
 
 @attrs.frozen
 class Page:
-    """Entries of `session/history` in a row, the latest first, and the cursor of those before them, if any."""
+    """Consecutive entries of `session/history`, the latest first, and the cursor of those before them, if any."""
 
     entries: list[dict[str, Any]]
     cursor: str | None
@@ -32,24 +32,24 @@ class Page:
 
 @attrs.frozen
 class Overview:
-    """What there is beside the history: the sessions, and the steps that are open, by their names."""
+    """The sessions, and the ids of the open steps."""
 
     sessions: dict[str, dict[str, Any]]
     open_steps: frozenset[str]
 
 
 def key_of(entry: dict[str, Any]) -> Key:
-    """Names an entry: the name stays when what the entry says changes."""
+    """Returns a key for an entry that stays the same when its content changes."""
     if entry["kind"] == "step":
         return ("step", entry["step"]["stepId"])
     if entry["kind"] == "message":
-        # it may be sent again
+        # a message may be sent again
         return ("message", entry["sessionId"], entry["messageId"], entry["at"])
     return (entry["kind"], entry["at"], entry["before"])
 
 
 def session_of(entry: dict[str, Any]) -> str | None:
-    """The session that an entry belongs to."""
+    """Returns the session that an entry belongs to."""
     step = entry.get("step")
     found = step["sessionId"] if step else entry.get("sessionId")
     return None if found is None else str(found)
@@ -58,17 +58,9 @@ def session_of(entry: dict[str, Any]) -> str | None:
 def fetch(
     ask: Ask, count: int, *, cursor: str | None = None, known: Collection[Key] = (), limit: int | None = None
 ) -> Page:
-    """Asks for entries of the history, page by page.
+    """Requests at least `count` entries of the history, page by page, until one of `known` is found.
 
-    Args:
-        ask: sends a request.
-        count: how many are enough.
-        cursor: of those before which to begin; None for the latest.
-        known: stop at one of these.
-        limit: entries on a page; default: `ON_A_PAGE`.
-
-    Raises:
-        SnapdError: the error that answers a request.
+    `cursor` is that of the entries before which to begin, None for the latest; `limit` is the page size.
     """
     entries: list[dict[str, Any]] = []
     while True:
@@ -80,26 +72,22 @@ def fetch(
 
 
 def fetch_new(ask: Ask, known: Collection[Key]) -> Page:
-    """Asks for what is new: the entries down to one that is known. Raises as `fetch`."""
+    """Requests the entries that are newer than the known ones."""
     return fetch(ask, _MOST_NEW, known=known, limit=_NEW_ON_A_PAGE)
 
 
 def fetch_overview(ask: Ask) -> Overview:
-    """Asks for the sessions and the open steps. Raises as `fetch`."""
+    """Requests the sessions and the open steps."""
     listed = pages(ask, "session/list", {"limit": 2 * ON_A_PAGE}, "sessions")
     sessions = {session["sessionId"]: session for session in listed}
     return Overview(sessions, frozenset(step["stepId"] for step in ask("snapshot/status", {})["openSteps"]))
 
 
 class History:
-    """Entries, the latest first, and the sessions that they belong to.
+    """The loaded entries of `session/history`, the latest first, and the sessions of `session/list` by id.
 
-    Attributes:
-        entries: of `session/history`, as far as they are loaded.
-        sessions: of `session/list`, by their names.
-        open_steps: names of the steps that are open.
-        cursor: of the entries before these; None if there are none.
-        is_loaded: whether anything was taken yet.
+    `cursor` is that of the entries before these, None if there are none; `is_loaded` is whether anything was loaded
+    yet.
     """
 
     def __init__(self) -> None:
@@ -110,18 +98,18 @@ class History:
         self.is_loaded = False
 
     def known(self) -> frozenset[Key]:
-        """The names of all entries."""
+        """The keys of all entries."""
         return frozenset(map(key_of, self.entries))
 
     def begin(self, overview: Overview, page: Page) -> None:
-        """Takes what was loaded in place of what there was."""
+        """Replaces everything by what was loaded."""
         self.sessions = dict(overview.sessions)
         self.open_steps = overview.open_steps
         self.entries, self.cursor = list(page.entries), page.cursor
         self.is_loaded = True
 
     def take_new(self, page: Page) -> None:
-        """Takes the latest entries, which replace those from the same time on."""
+        """Adds the latest entries, which replace those from the same time on."""
         last = key_of(page.entries[-1]) if page.entries else None
         at = next((at for at, entry in enumerate(self.entries) if key_of(entry) == last), None)
         if at is None:
@@ -130,13 +118,13 @@ class History:
             self.entries = page.entries + self.entries[at + 1 :]
 
     def take_older(self, page: Page) -> None:
-        """Takes the entries before those that are loaded."""
+        """Adds the entries before those that are loaded."""
         known = self.known()
         self.entries += [entry for entry in page.entries if key_of(entry) not in known]
         self.cursor = page.cursor
 
     def apply_event(self, session: dict[str, Any], step: dict[str, Any] | None) -> None:
-        """Takes what `session/didChange` says."""
+        """Applies a `session/didChange` notification."""
         self.sessions[session["sessionId"]] = session
         if step is None:
             return
@@ -163,27 +151,16 @@ class History:
 
 @attrs.frozen
 class Pending:
-    """What is pending.
-
-    Attributes:
-        files: of `review/list`, ordered by name.
-    """
+    """The files of `review/list`, ordered by name."""
 
     files: list[dict[str, Any]] = attrs.field(factory=list)
 
 
 def fetch_pending(ask: Ask) -> Pending:
-    """Asks for all files with pending changes. Raises `SnapdError`: the error that answers a request."""
-    files: list[dict[str, Any]] = []
-    cursor: str | None = None
-    while True:
-        page = ask("review/list", {"limit": _PENDING_ON_A_PAGE, "cursor": cursor})
-        files += page["files"]
-        cursor = page.get("nextCursor")
-        if cursor is None:
-            return Pending(files)
+    """Requests all files with pending changes."""
+    return Pending(list(pages(ask, "review/list", {"limit": _PENDING_ON_A_PAGE}, "files")))
 
 
 def count_pending(ask: Ask) -> int:
-    """Asks how many files have pending changes; from then on, `review/didChange` tells. Raises as `fetch_pending`."""
+    """Requests the number of files with pending changes; from then on, the daemon sends `review/didChange`."""
     return int(ask("review/list", {"limit": 1})["pendingFiles"])

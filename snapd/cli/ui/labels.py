@@ -1,4 +1,4 @@
-"""What the rows on the left say."""
+"""The text of the rows on the left."""
 
 from __future__ import annotations
 
@@ -20,17 +20,12 @@ if TYPE_CHECKING:
 
 _MARKS = {"open": ("◎", "green"), "applied": ("●", "cyan"), "partly": ("◐", "yellow"), "undone": ("○", "dim")}
 _MOST_STEPS = 3
-"""Steps that are named of those that made a change."""
+"""The maximum number of steps named as authors of a change."""
 _UNITS = ((60, "s"), (60, "m"), (24, "h"), (7, "d"))
 
 
 def spans_of(row: Row, now: datetime) -> Spans:
-    """The text of a row, in parts with their styles.
-
-    Args:
-        row: of the outline.
-        now: where the user is.
-    """
+    """Returns the text of a row, in parts with their styles; `now` is in the user's time zone."""
     fold = {None: "  ", False: "▸ ", True: "▾ "}[row.is_unfolded]
     return [("  " * row.depth + fold, "dim"), *_row_spans(row, now)]
 
@@ -62,7 +57,7 @@ def _session(row: Row, now: datetime) -> Spans:
 
 
 def colour_of(agent: str | None) -> str:
-    """The style of an agent's name."""
+    """Returns the style of an agent's name."""
     return f"color({agent_colour(agent).terminal})" if agent else ""
 
 
@@ -87,7 +82,7 @@ def _entry(entry: dict[str, Any], now: datetime) -> Spans:
 
 
 def sentence(entry: dict[str, Any]) -> str:
-    """What the user or an operation did, in words."""
+    """Describes what the user or an operation did."""
     if entry["kind"] == "user":
         return f"{'Somebody' if 'unknown' in entry else 'You'} changed {what(entry['files'])}"
     names = ", ".join(short(name) for name in entry.get("steps") or ())
@@ -95,17 +90,17 @@ def sentence(entry: dict[str, Any]) -> str:
 
 
 def title_of(step: dict[str, Any]) -> str:
-    """The title of a step."""
+    """Returns the title of a step."""
     return step_text(step) or f"step {step['index'] + 1}"
 
 
 def what(files: list[dict[str, Any]]) -> str:
-    """Names the one file, or says how many there are."""
+    """Names the one file, or the number of files."""
     return printable(files[0]["file"]) if len(files) == 1 else f"{len(files)} files"
 
 
 def age(at: str, now: datetime) -> str:
-    """How long ago a time of the wire was, in at most six columns; its date where that is more than a week."""
+    """Formats the age of a time, in at most six columns; its date if it is more than a week ago."""
     when = moment(at)
     amount = max(0, int((now - when).total_seconds()))
     for size, unit in _UNITS:
@@ -116,7 +111,7 @@ def age(at: str, now: datetime) -> str:
 
 
 def counts_of(file: dict[str, Any]) -> Spans:
-    """How much of a file changed, and whether others may have done it too."""
+    """Returns how much of a file changed, and whether others may have changed it too."""
     shared = [(" shared", "yellow")] if file.get("shared") else []
     return [*_counts([file]), *shared]
 
@@ -132,22 +127,17 @@ def _counts(files: Iterable[dict[str, Any]]) -> Spans:
 
 
 def changes(count: int) -> str:
-    """How many changes there are, in words."""
+    """Formats the number of changes."""
     return "1 change" if count == 1 else f"{count} changes"
 
 
 def agents_of(history: History, owners: Sequence[dict[str, Any]]) -> str:
-    """The agents behind pending changes, each once; of an agent without a name, its session.
-
-    Args:
-        history: what is loaded.
-        owners: of a file or a hunk, as `review/*` gives them.
-    """
+    """Returns the agents behind pending changes (`owners` in `review/*`), each once; the session of an unnamed one."""
     return ", ".join(dict.fromkeys(_agent(history, owner) for owner in owners))
 
 
 def agent_spans(history: History, owners: Sequence[dict[str, Any]]) -> Spans:
-    """The same, each in its colour."""
+    """Returns the same, each in its colour."""
     colours = {
         _agent(history, owner): colour_of(history.sessions.get(owner["sessionId"], {}).get("agent")) for owner in owners
     }
@@ -155,7 +145,7 @@ def agent_spans(history: History, owners: Sequence[dict[str, Any]]) -> Spans:
 
 
 def steps_behind(history: History, owners: Sequence[dict[str, Any]]) -> list[str]:
-    """The steps behind a pending change, a line for each that is loaded, up to a few; args as `agents_of`."""
+    """Returns a line for each loaded step behind a pending change, up to a few."""
     known = {entry["step"]["stepId"]: entry["step"] for entry in history.entries if "step" in entry}
     loaded = [owner for owner in owners if owner["stepId"] in known]
     lines = [f"{_agent(history, owner)}  {title_of(known[owner['stepId']])}" for owner in loaded[:_MOST_STEPS]]

@@ -1,4 +1,4 @@
-"""What can be taken back or done again by a key: the request, its plan in words, and what came of it."""
+"""What can be undone or redone by a key: the request, its plan in words, and the result."""
 
 from __future__ import annotations
 
@@ -32,48 +32,36 @@ _WOULD = {
     "unchanged": ("leave", "dim"),
 }
 """What would happen to a file, and the style of the word."""
-_REDO = "r does it again."
+_REDO = "r redoes it."
 _DONE = frozenset({"restored", "deleted", "merged"})
 
 
 @attrs.frozen
 class Operation:
-    """A request that changes the folder.
+    """A request that changes the folder."""
 
-    Attributes:
-        title: says what it would do, for the question.
-        method: of the request.
-        params: of the request, without `dryRun`, `expect`, `onConflict` and `decisions`.
-        note: what the user should know besides.
-        way_back: says how to reverse it, once it is done.
-    """
-
-    title: str
+    title: str  # what it would do, for the question
     method: str
-    params: dict[str, Any]
-    note: str = ""
-    way_back: str = ""
+    params: dict[str, Any]  # without `dryRun`, `expect`, `onConflict` and `decisions`
+    note: str = ""  # what the user should know besides
+    way_back: str = ""  # how to reverse it, once it is done
 
     def plan(self, decisions: dict[str, str]) -> dict[str, Any]:
-        """The params that ask what would be done, with what the user decided about files in conflict."""
+        """Returns the params of a dry run, with the user's decisions about files in conflict."""
         decided = decisions_param(decisions)
         return {**self.params, "onConflict": "merge", **({"decisions": decided} if decided else {}), "dryRun": True}
 
     def carry_out(self, decisions: dict[str, str], plan: dict[str, Any]) -> dict[str, Any]:
-        """The params that do what a plan says, and nothing else."""
+        """Returns the params that do exactly what a plan says."""
         return {**self.plan(decisions), "dryRun": False, "expect": plan["plan"]}
 
 
 def undo(row: Row | None) -> Operation:
-    """Takes back what a row shows: a session, a turn, a step, or a file of a step.
-
-    Raises:
-        InvalidParams: it shows something else.
-    """
+    """Undoes what a row shows: a session, a turn, a step, or a file of a step; else raises `InvalidParams`."""
     if row is not None and row.kind == "session":
         count = row.shows["undoable"]
         if not count:
-            raise InvalidParams("this session has no step left to undo", hint="r does again what was undone")
+            raise InvalidParams("this session has no step left to undo", hint="r redoes what was undone")
         steps = "the last step that is" if count == 1 else f"all {count} steps that are"
         return Operation(
             f"Undo {steps} left of this session?",
@@ -101,23 +89,15 @@ def undo(row: Row | None) -> Operation:
 
 
 def redo(row: Row | None) -> Operation:
-    """Does again what was undone last in the session of a row. Raises `InvalidParams` where it has none."""
+    """Redoes what was undone last in the session of a row. Raises `InvalidParams` if the row has none."""
     session_id = None if row is None else row.session_id
     if session_id is None:
-        raise InvalidParams("only what a session did can be done again here", hint="select the session or its step")
+        raise InvalidParams("only what a session did can be redone here", hint="select the session or its step")
     return Operation("Do again what was undone last in this session?", "session/redo", {"sessionId": session_id})
 
 
 def revert_file(row: Row | None, file: str | None) -> Operation:
-    """Takes back what a step did to one file.
-
-    Args:
-        row: the file, or the step.
-        file: of the step, as requests name it, where the row is the step.
-
-    Raises:
-        InvalidParams: no file of a step is meant.
-    """
+    """Undoes a step in one file: the row's, or `file` if the row is a step. Raises `InvalidParams` without one."""
     step = None if row is None else row.step
     if row is not None and row.kind == "file":
         file = file_of(row.shows)
@@ -131,16 +111,7 @@ def revert_file(row: Row | None, file: str | None) -> Operation:
 
 
 def revert_hunks(row: Row | None, file: str | None, hunks: Collection[int]) -> Operation:
-    """Takes back some hunks of what a step did to a file.
-
-    Args:
-        row: the file, or the step.
-        file: as requests name it.
-        hunks: their indexes, from 0.
-
-    Raises:
-        InvalidParams: no hunk of a step is meant.
-    """
+    """Undoes some hunks, by index, of what a step did to a file. Raises `InvalidParams` if there are none."""
     step = None if row is None else row.step
     if step is None or file is None or not hunks:
         raise InvalidParams(
@@ -157,19 +128,14 @@ def revert_hunks(row: Row | None, file: str | None, hunks: Collection[int]) -> O
 
 @attrs.frozen
 class PendingTarget:
-    """Pending changes that a key is about.
+    """The pending changes that a key applies to."""
 
-    Attributes:
-        name: says which, for people.
-        params: say which, for `review/keep` and `review/revert`; with what was shown.
-    """
-
-    name: str
-    params: dict[str, Any]
+    name: str  # for people
+    params: dict[str, Any]  # for `review/keep` and `review/revert`; with the state that was shown
 
 
 def all_pending(pending: Pending) -> PendingTarget:
-    """All pending changes that are listed, and no others. Raises `InvalidParams` if there are none."""
+    """Returns all listed pending changes, and no others. Raises `InvalidParams` if there are none."""
     if not pending.files:
         raise InvalidParams("nothing is pending", hint="v goes back to the history")
     count = len(pending.files)
@@ -179,7 +145,7 @@ def all_pending(pending: Pending) -> PendingTarget:
 
 
 def pending_folder(name: str, pending: Pending) -> PendingTarget:
-    """All pending changes of the files in a folder."""
+    """Returns all pending changes of the files in a folder."""
     return attrs.evolve(
         all_pending(pending),
         name=f"{len(pending.files)} file{'' if len(pending.files) == 1 else 's'} in {printable(name)}/",
@@ -187,20 +153,15 @@ def pending_folder(name: str, pending: Pending) -> PendingTarget:
 
 
 def pending_file(file: dict[str, Any]) -> PendingTarget:
-    """All pending changes of a file, given as `review/list` or `review/file` shows it."""
+    """Returns all pending changes of a file from `review/list` or `review/file`."""
     was = f", renamed from {printable(file['renamedFrom'])}" if "renamedFrom" in file else ""
     name = file_of(file)
     return PendingTarget(f"{printable(file['file'])}{was}", {"files": [name], "expect": {name: file["id"]}})
 
 
 def pending_hunks(shown: dict[str, Any], hunks: Collection[int]) -> PendingTarget:
-    """Some pending hunks of a file; all of them are the file.
-
-    Args:
-        shown: the answer of `review/file`.
-        hunks: their indexes, from 0; at least one.
-    """
-    # also: a new or a deleted file goes as a whole
+    """Returns some pending hunks, at least one and by index from 0, of a file from `review/file`; all are the file."""
+    # also because a new or a deleted file has no hunks
     if len(hunks) == len(shown["hunks"]):
         return pending_file(shown)
     name = file_of(shown)
@@ -221,25 +182,24 @@ def _named(step: dict[str, Any]) -> str:
 
 
 def _name(row: Row | None, file: str) -> str:
-    """A file as people read it."""
     files = () if row is None or row.entry is None else row.entry["files"]
     return next((str(found["file"]) for found in files if file_of(found) == file), file)
 
 
 def steps_of(plan: dict[str, Any]) -> list[str]:
-    """The steps that a plan is about, where it is about whole steps."""
+    """Returns the steps that a plan is about, if it is about whole steps."""
     return [_named(step) for step in plan.get("steps", ())]
 
 
 def planned(plan: dict[str, Any]) -> list[list[tuple[str, str]]]:
-    """A line for each file of a plan, in parts with their styles; conflicts first. Not if it is as wanted."""
+    """Returns a line for each file of a plan, in parts with their styles; conflicts first, unchanged files omitted."""
     files = [file for file in plan["files"] if file["outcome"] != "unchanged" or "reason" in file]
     files.sort(key=lambda file: file["outcome"] != "conflict")
     return [planned_file(file) for file in files]
 
 
 def planned_file(file: dict[str, Any]) -> list[tuple[str, str]]:
-    """What would happen to a file, in parts with their styles."""
+    """Describes what would happen to a file, in parts with their styles."""
     word, style = _WOULD[file["outcome"]]
     reason = f"  {reason_text(file['reason'], file.get('branch'))}" if "reason" in file else ""
     return [(f"{word:<9}", style), (printable(file["file"]), ""), (reason, "dim")]
@@ -257,12 +217,12 @@ def is_as_decided(plan: dict[str, Any], decisions: dict[str, str]) -> bool:
 
 
 def has_conflicts(outcome: dict[str, Any]) -> bool:
-    """Whether a file of a plan, or of what was done, is in conflict."""
+    """Whether a file of a plan or a result is in conflict."""
     return any(file["outcome"] == "conflict" for file in outcome["files"])
 
 
 def outcome_text(outcome: dict[str, Any]) -> str:
-    """What was done, in a sentence or two."""
+    """Describes what was done, in a sentence or two."""
     done = sum(file["outcome"] in _DONE for file in outcome["files"])
     left = [file for file in outcome["files"] if file["outcome"] not in _DONE and "reason" in file]
     changed = f"{done} file{'' if done == 1 else 's'} changed" if done else "No file was changed"

@@ -1,4 +1,4 @@
-"""The rows on the left: sessions and what happened between them, below them prompts, steps and files."""
+"""The rows on the left: sessions and what happened between them, with prompts, steps and files below."""
 
 from __future__ import annotations
 
@@ -12,37 +12,28 @@ from snapd.wire.words import is_empty
 from .history import key_of, session_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     from .history import History, Key
 
 Kind = Literal["session", "between", "message", "step", "user", "operation", "file", "more files", "older"]
 
 _MOST_FILES = 500
-"""Files that are listed below one step."""
+"""The maximum number of files listed below one step."""
 
 
 @attrs.frozen
 class Row:
-    """A row.
+    """A row in the list of sessions, prompts, steps and files."""
 
-    Attributes:
-        kind: what it shows; "between" is what belongs to no session, between the starts of two of them.
-        key: names it, as long as what it shows exists.
-        depth: how far it is indented, from 0.
-        shows: a session of `session/list`, an entry of `session/history`, or for a file its row in that entry.
-        entry: the entry of a message, a step, a user's changes, an operation or a file.
-        below: the entries of a session, of a prompt or between two sessions.
-        is_unfolded: whether the rows below it are shown; None if it has none.
-    """
-
-    kind: Kind
-    key: Key
-    depth: int
+    kind: Kind  # what it shows; "between" is what belongs to no session, between the starts of two of them
+    key: Key  # names it, as long as what it shows exists
+    depth: int  # the indentation, from 0
+    # a session of `session/list`, an entry of `session/history`, or for a file its row in that entry
     shows: dict[str, Any]
-    entry: dict[str, Any] | None = None
-    below: tuple[dict[str, Any], ...] = ()
-    is_unfolded: bool | None = None
+    entry: dict[str, Any] | None = None  # the entry of a message, a step, a user's changes, an operation or a file
+    below: tuple[dict[str, Any], ...] = ()  # the entries of a session, of a prompt or between two sessions
+    is_unfolded: bool | None = None  # whether the rows below it are shown; None if it has none
 
     @property
     def session_id(self) -> str | None:
@@ -58,15 +49,10 @@ class Row:
 
 
 def rows_of(history: History, turned: Collection[Key], words: str = "") -> list[Row]:
-    """Lists the rows.
+    """Returns the rows: sessions newest first, and between them what belongs to no session, so that rows do not move.
 
-    Sessions come newest first. What belongs to no session stands between the sessions that started before and after
-    it, so that no row moves while agents work.
-
-    Args:
-        history: what is loaded.
-        turned: names of the rows that the user folded or unfolded; else, sessions and prompts are unfolded.
-        words: only what has this text in it, whatever its case; then all groups are unfolded.
+    `turned` are the keys of rows that the user folded or unfolded; by default, sessions and prompts are unfolded. With
+    `words`, returns only what contains them, ignoring case, and unfolds all groups.
     """
     made = list(_groups(history, turned, words.casefold()))
     if history.cursor is not None:
@@ -101,16 +87,11 @@ def _groups(history: History, turned: Collection[Key], words: str) -> Iterator[R
 
 
 def _is_later(at: int, entry: dict[str, Any], started_at: str, first: int | None) -> bool:
-    """Whether an entry is later than the start of a session.
+    """Whether an entry of no session is later than the start of a session.
 
-    What the user changed before a session is noticed when its first step begins: then their order in the history says
-    more than the time.
-
-    Args:
-        at: place of the entry in the history.
-        entry: of no session.
-        started_at: when the session started.
-        first: place of the session's first step, where it is loaded.
+    What the user changed before a session is noticed when its first step begins: then their order in the history is
+    more reliable than the time. `at` is the index of the entry, and `first` that of the session's first step, if it is
+    loaded.
     """
     return bool(entry["at"] > started_at) and (first is None or at < first)
 
@@ -127,7 +108,7 @@ def _group(
     turned: Collection[Key],
     words: str,
 ) -> Iterator[Row]:
-    """The row of a session, or of what was between two, and those below it."""
+    """Yields the row of a session, or of what was between two, and those below it."""
     if words and not _has(
         words, agent_name(shows), *(str(shows.get(name, "")) for name in ("sessionId", "agent", "name"))
     ):
@@ -140,7 +121,7 @@ def _group(
             return
     if not entries and kind == "between":
         return
-    # whoever looks for something wants to see it
+    # a search must show what it finds
     unfolded = bool(words) or (key in turned) != (kind == "session") if entries else None
     yield Row(kind, key, 0, shows, None, tuple(entries), unfolded)
     if unfolded:
@@ -148,12 +129,11 @@ def _group(
 
 
 def _message_of(entry: dict[str, Any]) -> str | None:
-    """The prompt that the step of an entry belongs to."""
     return (entry.get("step") or {}).get("messageId")
 
 
 def _turns(entries: list[dict[str, Any]], turned: Collection[Key], words: str) -> Iterator[Row]:
-    """Each prompt that is loaded with its steps below it; all else stands beside the prompts."""
+    """Yields each loaded prompt with its steps below it, and everything else at the same level as the prompts."""
     prompts = {entry["messageId"]: entry for entry in entries if entry["kind"] == "message"}
     steps: dict[str | None, list[dict[str, Any]]] = {}
     for entry in entries:
@@ -189,9 +169,13 @@ def _entry(entry: dict[str, Any], turned: Collection[Key], depth: int) -> Iterat
 
 def _is_about(entry: dict[str, Any], words: str) -> bool:
     step = entry.get("step") or {}
-    texts = [agent_name(step), *(str(step.get(name, "")) for name in ("stepId", "agent", "tool", "description"))]
-    texts += [str(entry.get(name, "")) for name in ("messageId", "text")]
+    texts = [agent_name(step), *_texts(step, "stepId", "agent", "tool", "description")]
+    texts += _texts(entry, "messageId", "text")
     return _has(words, entry["kind"], *texts, *(file["file"] for file in entry["files"]))
+
+
+def _texts(shows: Mapping[str, Any], *names: str) -> list[str]:
+    return [str(shows.get(name, "")) for name in names]
 
 
 def _has(words: str, *texts: str) -> bool:

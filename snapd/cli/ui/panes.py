@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import attrs
 from textual.binding import Binding
@@ -30,85 +31,92 @@ if TYPE_CHECKING:
 
 
 _NARROWEST = 20
-"""Columns that a pane keeps."""
+"""The minimum columns of a pane."""
 
 
-class HistoryPane(Rows):
-    """Shows the rows of the outline; the cursor and what is in view stay where they are when rows come and go.
+RowT = TypeVar("RowT", "Row", "PendingRow")
 
-    Attributes:
-        words: only what has this text in it is shown.
 
-    Args:
-        name: id of the widget.
-        history: what is loaded.
-    """
+class OutlinePane(Rows, Generic[RowT]):
+    """Shows rows as a tree that can be folded; cursor and scroll position stay when rows come and go."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "turn", "unfold"),
+        Binding("enter", "turn", "unfold", show=False),
         Binding("right,l", "unfold(True)", "unfold", show=False),
         Binding("left", "unfold(False)", "fold", show=False),
     ]
 
     def __init__(self, name: str, history: History) -> None:
         super().__init__(name)
-        self.words = ""
         self._history = history
         self._turned: set[Key] = set()
-        self._rows: list[Row] = []
+        self._rows: list[RowT] = self.outline()
 
     @property
     def count(self) -> int:
         """See `Rows.count`."""
         return len(self._rows)
 
-    def spans(self, at: int) -> list[tuple[str, str]]:
-        """See `Rows.spans`."""
-        return spans_of(self._rows[at], local_now())
-
     @property
-    def selected(self) -> Row | None:
-        """The row that the cursor is on."""
+    def row(self) -> RowT | None:
+        """The row at the cursor."""
         return self._rows[self.cursor] if self.cursor < len(self._rows) else None
 
+    @abstractmethod
+    def outline(self) -> list[RowT]:
+        """Returns all current rows."""
+
     def update_rows(self) -> None:
-        """Shows what the history has now."""
-        selected, before, top = self.selected, self.cursor, self.scroll_offset.y
-        self._rows = rows_of(self._history, self._turned, self.words)
+        """Shows the current rows; if the row at the cursor is gone, moves to the next one that is still there."""
+        before: int = self.cursor
+        top = self.scroll_offset.y
+        order = [*self._rows[before:], *self._rows[:before][::-1]]
+        self._rows = self.outline()
         places = {row.key: at for at, row in enumerate(self._rows)}
-        if selected is not None:
-            self.cursor = places.get(selected.key, self.cursor)
+        self.cursor = next((places[row.key] for row in order if row.key in places), before)
         self.resize()
         if top and before >= top:
-            # the cursor stays on its line of the screen; who sees the first row sees what comes before it
-            self.scroll_to_line(top + self.cursor - before)
+            # the cursor stays on its line of the screen; a view at the top stays at the top
+            self.scroll_to_line(max(0, top + self.cursor - before))
         self.keep_cursor_visible()
 
     def action_turn(self) -> None:
-        """Folds or unfolds the row of the cursor."""
-        row = self.selected
+        """Folds or unfolds the row at the cursor."""
+        row = self.row
         if row is not None and row.is_unfolded is not None:
             self._turned ^= {row.key}
             self.update_rows()
 
     def action_unfold(self, unfolded: bool) -> None:
-        """Unfolds the row of the cursor; or folds it, or goes to the row that it is below."""
-        row = self.selected
+        """Unfolds the row at the cursor; or folds it, or goes to its parent."""
+        row = self.row
         if row is None:
             return
         if row.is_unfolded is not None and row.is_unfolded != unfolded:
             self.action_turn()
-        elif not unfolded and row.depth:
+        elif not unfolded:
             above = range(self.cursor - 1, -1, -1)
-            self._move_to(next(at for at in above if self._rows[at].depth < row.depth))
+            self._move_to(next((at for at in above if self._rows[at].depth < row.depth), self.cursor))
+
+
+class HistoryPane(OutlinePane["Row"]):
+    """Shows the rows of the history that contain `words`."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "turn", "unfold")]
+
+    words = ""
+
+    def spans(self, at: int) -> list[tuple[str, str]]:
+        """See `Rows.spans`."""
+        return spans_of(self._rows[at], local_now())
+
+    def outline(self) -> list[Row]:
+        """See `OutlinePane.outline`."""
+        return rows_of(self._history, self._turned, self.words)
 
 
 class Divider(Static):
-    """Stands between two panes, and changes the width of the left one; that stays until the view ends.
-
-    Args:
-        left: the pane before it.
-    """
+    """Separates two panes, and changes the width of the left one."""
 
     DEFAULT_CSS = "Divider { width: 1; height: 1fr; border-left: solid $primary 40%; }"
     KEYS: ClassVar[list[BindingType]] = [
@@ -121,85 +129,60 @@ class Divider(Static):
         self._left = left
 
     def widen(self, columns: int) -> None:
-        """Makes the left pane so much wider."""
+        """Widens the left pane."""
         room = self.screen.size.width
         self._left.styles.width = max(_NARROWEST, min(self._left.size.width + columns, room - _NARROWEST))
 
     def on_mouse_down(self) -> None:
-        """Begins to follow the mouse."""
+        """Starts to follow the mouse."""
         self.capture_mouse()
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Goes to where the mouse is."""
+        """Moves to the mouse."""
         if self.app.mouse_captured is self:
             self.widen(event.screen_x - self.region.x)
 
     def on_mouse_up(self) -> None:
-        """Stays where it is."""
+        """Stops following the mouse."""
         self.release_mouse()
 
 
 @attrs.frozen
 class PendingRow:
-    """A row of what is pending: all of it, a folder or a file.
+    """A row of pending changes: all of them, a folder or a file."""
 
-    Attributes:
-        name: of the file or the folder as they are shown, the latter without its parent; empty for all.
-        depth: how far it is indented, from 0.
-        files: the file, or those below.
-        folder: the whole name of the folder; empty for all, None for a file.
-    """
-
-    name: str
-    depth: int
-    files: tuple[dict[str, Any], ...]
-    folder: str | None = None
-
-
-class PendingPane(Rows):
-    """Shows a row for all that is pending, below it folders and files as a tree; the cursor stays on its file.
-
-    Attributes:
-        pending: what is shown.
-
-    Args:
-        name: id of the widget.
-        history: knows the agents.
-    """
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "turn", "unfold", show=False),
-        Binding("right,l", "unfold(True)", "unfold", show=False),
-        Binding("left", "unfold(False)", "fold", show=False),
-    ]
-
-    def __init__(self, name: str, history: History) -> None:
-        super().__init__(name)
-        self.pending = Pending()
-        self._history = history
-        self._is_loaded = False
-        self._folded: set[str] = set()
-        self._rows = [PendingRow("", 0, (), "")]
+    name: str  # a folder without its parent; empty for all
+    depth: int  # the indentation, from 0; -1 for all
+    files: tuple[dict[str, Any], ...]  # the file, or those below
+    folder: str | None = None  # the whole name of the folder; empty for all, None for a file
+    is_unfolded: bool | None = None
 
     @property
-    def count(self) -> int:
-        """See `Rows.count`."""
-        return len(self._rows)
+    def key(self) -> Key:
+        """Names what it shows."""
+        return ("file", file_of(self.files[0])) if self.folder is None else ("folder", self.folder)
+
+
+class PendingPane(OutlinePane[PendingRow]):
+    """Shows a row for all pending changes, below it folders and files as a tree."""
+
+    pending = Pending()
+    _is_loaded = False
 
     @property
     def selected(self) -> dict[str, Any] | None:
-        """The file that the cursor is on; None for a folder or all of them."""
+        """The file at the cursor; None for a folder or all of them."""
         row = self._rows[self.cursor]
         return row.files[0] if row.folder is None else None
 
     @property
     def folder(self) -> str:
-        """The folder that the cursor is on; empty for all of them."""
+        """The folder at the cursor; empty for all of them."""
         return self._rows[self.cursor].folder or ""
 
     @property
     def covered(self) -> Pending:
-        """The files that the row of the cursor is about."""
+        """The files of the row at the cursor."""
         return Pending(list(self._rows[self.cursor].files))
 
     def spans(self, at: int) -> list[tuple[str, str]]:
@@ -208,7 +191,7 @@ class PendingPane(Rows):
         if at == 0:
             return [("all ", "bold"), *_totals(self.pending)]
         if row.folder is not None:
-            fold = "▸ " if row.folder in self._folded else "▾ "
+            fold = "▾ " if row.is_unfolded else "▸ "
             name = [("  " * row.depth + fold, "dim"), (f"{printable(row.name)}/ ", "bold")]
             return [*name, *_totals(Pending(list(row.files)))]
         file = row.files[0]
@@ -216,47 +199,22 @@ class PendingPane(Rows):
         name = [("  " * row.depth, ""), (letter, style), (f" {printable(row.name)} ", ""), *counts_of(file)]
         return [*name, *agent_spans(self._history, file["owners"])]
 
-    def action_turn(self) -> None:
-        """Folds or unfolds the folder of the cursor."""
-        if self.folder:
-            self._folded ^= {self.folder}
-            self.update_rows(self.pending)
+    def outline(self) -> list[PendingRow]:
+        """See `OutlinePane.outline`."""
+        files = sorted(self.pending.files, key=lambda file: str(file["file"]).split("/"))
+        return [PendingRow("", -1, tuple(files), ""), *_tree(files, "", 0, self._turned)]
 
-    def action_unfold(self, unfolded: bool) -> None:
-        """Unfolds the folder of the cursor; or folds it, or goes to the one that the row is below."""
-        row = self._rows[self.cursor]
-        if row.folder and (row.folder in self._folded) == unfolded:
-            self.action_turn()
-        elif not unfolded and self.cursor:
-            above = range(self.cursor - 1, 0, -1)
-            self._move_to(next((at for at in above if self._rows[at].depth < row.depth), 0))
-
-    def update_rows(self, pending: Pending) -> None:
-        """Shows what is pending now.
-
-        If the file of the cursor is pending no more, the cursor goes to the next one that still is, so that whoever
-        reviews goes on.
-        """
-        before, top, was = self._rows, self.scroll_offset.y, self.cursor
-        order = [*before[was:], *before[:was][::-1]] if was else []
+    def show_pending(self, pending: Pending) -> None:
+        """Shows what is pending now; the first time, moves to the first file."""
         self.pending = pending
-        rows = sorted(pending.files, key=lambda file: str(file["file"]).split("/"))
-        self._rows = [PendingRow("", 0, tuple(rows), ""), *_tree(rows, "", 0, self._folded)]
-        places = {_place(row): at for at, row in enumerate(self._rows)}
+        self.update_rows()
         if not self._is_loaded:
             self.cursor = next((at for at, row in enumerate(self._rows) if row.folder is None), 0)
+            self.keep_cursor_visible()
             self._is_loaded = True
-        elif was:
-            # of a folder that has gone, the next file
-            self.cursor = next((places[_place(row)] for row in order if _place(row) in places), 0)
-        self.resize()
-        if top and was >= top:
-            # the cursor stays on its line of the screen
-            self.scroll_to_line(max(0, top + self.cursor - was))
-        self.keep_cursor_visible()
 
     def move_by_file(self, direction: int) -> bool:
-        """Moves the cursor to the next file, or the one before; gives whether there is one."""
+        """Moves the cursor to the next file, or the previous one; returns whether there is one."""
         places = range(self.cursor + direction, self.count if direction > 0 else 0, direction)
         to = next((at for at in places if self._rows[at].folder is None), None)
         if to is None:
@@ -265,12 +223,8 @@ class PendingPane(Rows):
         return True
 
 
-def _place(row: PendingRow) -> tuple[str, str]:
-    return ("file", file_of(row.files[0])) if row.folder is None else ("folder", row.folder)
-
-
-def _tree(files: Sequence[dict[str, Any]], parent: str, depth: int, folded: Collection[str]) -> Iterator[PendingRow]:
-    """The rows of sorted files in a folder; folders with nothing but a folder in them are one row."""
+def _tree(files: Sequence[dict[str, Any]], parent: str, depth: int, folded: Collection[Key]) -> Iterator[PendingRow]:
+    """Yields the rows of sorted files in a folder; a folder with nothing but a folder in it shares its row."""
     start = len(parent) + 1 if parent else 0
 
     def child(file: dict[str, Any]) -> str:
@@ -283,8 +237,9 @@ def _tree(files: Sequence[dict[str, Any]], parent: str, depth: int, folded: Coll
             yield PendingRow(name, depth, below)
             continue
         folder = common_folder([str(file["file"]) for file in below])
-        yield PendingRow(folder[start:], depth, below, folder)
-        if folder not in folded:
+        row = PendingRow(folder[start:], depth, below, folder, ("folder", folder) not in folded)
+        yield row
+        if row.is_unfolded:
             yield from _tree(below, folder, depth + 1, folded)
 
 

@@ -1,4 +1,4 @@
-"""The screen for a review: what agents left pending, kept or undone hunk by hunk."""
+"""The review screen: pending changes of agents, to keep or undo hunk by hunk."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ALL = ("all",)
 
 
 class ReviewHost(Protocol):
-    """What the view does for the screen."""
+    """What the application does for the screen."""
 
     def work(
         self,
@@ -44,29 +44,18 @@ class ReviewHost(Protocol):
         *,
         otherwise: Callable[[SnapdError], None] | None = None,
     ) -> None:
-        """Does work that asks the daemon, then goes on with its result; an error is shown."""
+        """Does work that calls the daemon, then calls `then` with its result; an error is shown."""
 
     def operate(self, choose: Callable[[], Operation]) -> None:
-        """Carries out an operation after a question."""
+        """Carries out an operation after confirmation."""
 
     def say(self, error: SnapdError) -> None:
         """Shows an error."""
 
 
-# modal: else the keys of the history would work here, too
+# modal, so that the keys of the history do not work here
 class ReviewScreen(ModalScreen[None]):
-    """Lists the files with pending changes, and shows the hunks of one with who made them.
-
-    Attributes:
-        files: the pane of the files.
-        changes: the pane of the hunks.
-
-    Args:
-        desk: does what goes beyond this screen.
-        ask: sends a request.
-        folder: the workspace, for people.
-        history: knows agents and steps.
-    """
+    """Lists the files with pending changes in the pane `files`, and the hunks of one with authors in `changes`."""
 
     DEFAULT_CSS = """
     ReviewScreen { background: $background; }
@@ -110,7 +99,7 @@ class ReviewScreen(ModalScreen[None]):
         self._is_stale = False
 
     def compose(self) -> ComposeResult:
-        """Two panes, and below them what is said."""
+        """Two panes, and messages below them."""
         with Container(id="panes"):
             yield self.files
             yield Divider(self.files)
@@ -119,7 +108,7 @@ class ReviewScreen(ModalScreen[None]):
         yield Footer()
 
     def on_mount(self) -> None:
-        """Keys go to the files first."""
+        """Focuses the files first."""
         self.files.focus()
 
     def on_screen_resume(self) -> None:
@@ -129,13 +118,13 @@ class ReviewScreen(ModalScreen[None]):
     # -- what is shown
 
     def say_state(self, state: str) -> None:
-        """Shows what the connection is like."""
+        """Shows the state of the connection."""
         self._state = state
         if self.is_mounted:
             self._draw()
 
     def reload(self) -> None:
-        """Loads what is pending, if anybody sees it; once more where something happened meanwhile."""
+        """Loads what is pending if the screen is visible, and again if something happened meanwhile."""
         self._is_stale = True
         if self._is_loading or self not in self.app.screen_stack:
             return
@@ -147,7 +136,7 @@ class ReviewScreen(ModalScreen[None]):
                 self.reload()
 
         def take(pending: Pending) -> None:
-            self.files.update_rows(pending)
+            self.files.show_pending(pending)
             self._draw()
             self._show_selected()
             loaded()
@@ -167,7 +156,6 @@ class ReviewScreen(ModalScreen[None]):
             self._show_selected()
 
     def _show_selected(self) -> None:
-        """Shows the changes of the selected file, if they are not shown yet."""
         file = self.files.selected
         if file is None:
             self._shown = self._asked = None
@@ -176,7 +164,7 @@ class ReviewScreen(ModalScreen[None]):
             return
         name = file_of(file)
         if self.changes.key != ("file", name):
-            # what is kept or undone by key must be of the selected file
+            # a key must act on the selected file
             self._shown = None
             self.changes.show(("file", name), [])
             if self._coming is None and self.changes.has_focus:
@@ -186,18 +174,17 @@ class ReviewScreen(ModalScreen[None]):
 
     @property
     def _is_shown(self) -> bool:
-        """Whether what is selected is shown."""
         return self._shown is not None or self.files.selected is None
 
     def _load(self, name: str) -> None:
-        """Asks for the changes of a file; of several answers, the one that was asked for last counts."""
+        """Requests the changes of a file; only the answer to the latest request counts."""
         asked = self._asked = object()
 
         def load() -> dict[str, Any] | None:
             try:
                 return dict(self._ask("review/file", {"file": name}))
             except InvalidParams:
-                # it was kept or undone meanwhile, and the list will say so
+                # it was kept or undone meanwhile; the list is about to change
                 return None
 
         def take(shown: dict[str, Any] | None) -> None:
@@ -207,7 +194,7 @@ class ReviewScreen(ModalScreen[None]):
         self._host.work(load, take)
 
     def _show(self, name: str, shown: dict[str, Any]) -> None:
-        """Shows the changes of a file; the cursor stays on its hunk, or goes to the one in its place."""
+        """Shows the changes of a file; the cursor stays on its hunk, or moves to the one in its place."""
         changes, was = self.changes, self._shown
         index, at = changes.hunk, changes.cursor
         first = next((place for place, line in enumerate(changes.lines) if line.hunk == index), at)
@@ -229,7 +216,7 @@ class ReviewScreen(ModalScreen[None]):
     # -- keys
 
     def action_next_hunk(self, direction: int) -> None:
-        """Goes to the next hunk, or the one before, from the list of files."""
+        """Goes to the next hunk, or the previous one, from the list of files."""
         self.changes.focus()
         if self._is_shown:
             self.changes.action_next_hunk(direction)
@@ -239,18 +226,18 @@ class ReviewScreen(ModalScreen[None]):
     @on(DiffPane.NoMoreHunks)
     def _next_file(self, event: DiffPane.NoMoreHunks) -> None:
         event.stop()
-        # whoever presses the key before the hunks are there does not mean the file after this one
+        # before the hunks are loaded, the key must not skip to the next file
         if self._is_shown and self.files.move_by_file(event.direction):
             self._coming = 0 if event.direction > 0 else -1
 
     def action_choose_hunk(self) -> None:
-        """Chooses the hunk of the cursor."""
+        """Chooses the hunk at the cursor."""
         self.changes.focus()
         if self._shown is None or not self.changes.choose():
             self.notify("There is no hunk here that can be chosen.", markup=False)
 
     def action_keep(self) -> None:
-        """Keeps what the cursor is on; all of it only after a question."""
+        """Keeps what is at the cursor; everything only after confirmation."""
         try:
             meant = self._meant()
         except SnapdError as error:
@@ -271,18 +258,17 @@ class ReviewScreen(ModalScreen[None]):
             self.notify(f"Kept {meant.name}.", markup=False)
             self.reload()
 
-        # it may be another by now
+        # the selection may have changed
         self._host.work(lambda: self._ask("review/keep", meant.params), done, otherwise=lambda _: self.reload())
 
     def action_undo(self) -> None:
-        """Undoes what the cursor is on, after a question."""
+        """Undoes what is at the cursor, after confirmation."""
         self._host.operate(lambda: operations.undo_pending(self._meant()))
 
     def _meant(self) -> PendingTarget:
-        """What the cursor is on: in the list a file or all of them, beside it the chosen hunks or that of the cursor.
+        """Returns the file at the cursor or all files; in the right pane, the chosen hunks or the one at the cursor.
 
-        Raises:
-            InvalidParams: nothing is pending, or it is not shown yet.
+        Raises `InvalidParams` if nothing is pending, or it is not shown yet.
         """
         file, changes = self.files.selected, self.changes
         if file is None:
@@ -309,6 +295,6 @@ class ReviewScreen(ModalScreen[None]):
 
 
 def _again(lines: Sequence[str], index: int, hunks: Sequence[dict[str, Any]]) -> int | None:
-    """The index of the hunk with these lines that is nearest to an index; None if there is none."""
+    """Returns the index of the hunk with these lines that is nearest to an index; None if there is none."""
     same = [hunk["index"] for hunk in hunks if hunk["lines"] == lines]
     return min(same, key=lambda other: abs(other - index), default=None)

@@ -1,4 +1,4 @@
-"""A list of lines with a cursor, of which only the visible ones are drawn: the ground of both panes."""
+"""A list of lines with a cursor, of which only the visible ones are drawn: the base of all panes."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 _AT_CURSOR = Style(reverse=True)
 _AT_CURSOR_ELSEWHERE = Style(bold=True, bgcolor="grey27")
-"""The line of the cursor where the keys go to another pane."""
+"""The style of the line at the cursor while another pane has the focus."""
 _SHORTEST = 8
-"""Columns that a part of a line keeps."""
+"""The minimum columns of a part of a line."""
 
 
 def fitted(spans: list[tuple[str, str]], width: int) -> list[tuple[str, str]]:
-    """The parts of a line in so many columns: the longest ones lose their middle."""
+    """Fits the parts of a line into some columns: the longest ones lose their middle."""
     spans = list(spans)
     widths = [columns(text) for text, _ in spans]
     while (over := sum(widths) - width) > 0 and max(widths) > _SHORTEST:
         at = widths.index(max(widths))
-        # no shorter than the next one, which then loses as much
+        # no shorter than the next longest, which then loses as much
         room = max(_SHORTEST, widths[at] - over, sorted(widths)[-2] - 1 if len(widths) > 1 else 0)
         text, style = spans[at]
         spans[at] = fit_middle(text, room), style
@@ -41,11 +41,7 @@ def fitted(spans: list[tuple[str, str]], width: int) -> list[tuple[str, str]]:
 
 
 class Rows(ScrollView, can_focus=True):
-    """Draws lines that a subclass gives, and moves a cursor among them.
-
-    Attributes:
-        cursor: number of the line that the cursor is on, from 0.
-    """
+    """Draws lines that a subclass provides; `cursor` is the number of the selected one, from 0."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "up", show=False),
@@ -72,29 +68,29 @@ class Rows(ScrollView, can_focus=True):
         super().__init__(id=name)
         self.cursor = 0
 
-    # -- what a subclass gives
+    # -- for subclasses
 
     @property
     @abstractmethod
     def count(self) -> int:
-        """How many lines there are."""
+        """Returns the number of lines."""
 
     @abstractmethod
     def spans(self, at: int) -> list[tuple[str, str]]:
-        """The parts of a line, each with its style."""
+        """Returns the parts of a line, each with its style."""
 
     def widest(self) -> int:
-        """How many columns can be scrolled to; 0 where lines are cut at the edge."""
+        """Returns how many columns can be scrolled to; 0 if lines are cut at the edge."""
         return 0
 
-    # -- what it shows
+    # -- drawing
 
     def text(self, at: int) -> str:
-        """A line without its styles."""
+        """Returns a line without its styles."""
         return "".join(text for text, _ in self.spans(at))
 
     def resize(self) -> None:
-        """Draws anew, after lines came or went."""
+        """Redraws after lines were added or removed."""
         self.virtual_size = Size(self.widest(), self.count)
         self.cursor = max(0, min(self.cursor, self.count - 1))
         self.refresh()
@@ -118,15 +114,15 @@ class Rows(ScrollView, can_focus=True):
     # -- the cursor
 
     def action_move(self, lines: int) -> None:
-        """Moves the cursor down by so many lines."""
+        """Moves the cursor down by some lines."""
         self._move_to(self.cursor + lines)
 
     def action_page(self, pages: int) -> None:
-        """Moves the cursor down by so many screens."""
+        """Moves the cursor down by some screens."""
         self._move_to(self.cursor + pages * max(1, self.size.height - 1))
 
     def action_move_to(self, line: int) -> None:
-        """Moves the cursor to a line, counted from the end where it is negative."""
+        """Moves the cursor to a line; a negative number counts from the end."""
         self._move_to(line if line >= 0 else self.count + line)
 
     def _move_to(self, line: int) -> None:
@@ -138,7 +134,7 @@ class Rows(ScrollView, can_focus=True):
             self.post_message(self.Moved(self))
 
     def keep_cursor_visible(self) -> None:
-        """Scrolls as little as needed."""
+        """Scrolls as little as needed to show the cursor."""
         top, height = self.scroll_offset.y, max(1, self.size.height)
         if self.cursor < top:
             self.scroll_to_line(self.cursor)
@@ -146,9 +142,9 @@ class Rows(ScrollView, can_focus=True):
             self.scroll_to_line(self.cursor - height + 1)
 
     def scroll_to_line(self, top: int) -> None:
-        """Scrolls so that a line is the first, at once."""
+        """Scrolls at once so that a line is the first."""
         self.scroll_to(y=top, animate=False, immediate=True)
 
     def on_click(self, event: events.Click) -> None:
-        """Moves the cursor to the line that was clicked on."""
+        """Moves the cursor to the clicked line."""
         self._move_to(self.scroll_offset.y + event.y)

@@ -35,16 +35,13 @@ class StepProblem:
 
 @attrs.frozen
 class SessionActivity:
-    """What one session did: its prompts and problems, latest first, its steps, and the files that these changed.
-
-    `pending_files` counts all files with pending changes of the session, however old.
-    """
+    """What one session did: its prompts and problems, latest first, its steps, and the files that these changed."""
 
     session: SessionView
     messages: tuple[MessageView, ...]
     steps: int
     files: int
-    pending_files: int
+    pending_files: int  # with pending changes of the session, however old
     problems: tuple[StepProblem, ...]
 
 

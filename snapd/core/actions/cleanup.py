@@ -26,37 +26,27 @@ _NAMED = 5
 
 @attrs.frozen
 class PurgedFile:
-    """A file that a purge removes from all snapshots: the number and total bytes of its contents there.
-
-    `in_folder`: the folder currently has one of these contents, in a captured file.
-    """
+    """A file that a purge removes from all snapshots."""
 
     path: RelPath
-    versions: int
-    size: int
-    in_folder: bool
+    versions: int  # how many contents the purge removes at this path
+    size: int  # the bytes of these contents
+    in_folder: bool  # whether the folder currently has one of them, in a captured file
 
 
 @attrs.frozen
 class PurgeOutcome:
-    """What a purge did, or would do: numbers of snapshots changed or removed, messages without their texts, and so on.
-
-    Attributes:
-        freed: in bytes.
-        linked: the user's own git has some of the contents in a file that it shares with the store; they stay there.
-        fetched: how many fetched sessions and handovers it drops.
-        remotes: the addresses that any of it was sent to, or came from.
-    """
+    """What a purge did, or would do: how many snapshots it changes or removes, how many messages lose their texts."""
 
     applied: bool
     files: tuple[PurgedFile, ...]
     snapshots: int
     sessions: int
-    freed: int
-    linked: bool
+    freed: int  # in bytes
+    linked: bool  # the user's own git has some of the contents in a file that it shares with the store; they stay there
     messages: int = 0
-    fetched: int = 0
-    remotes: Collection[str] = ()
+    fetched: int = 0  # how many fetched sessions and handovers it drops
+    remotes: Collection[str] = ()  # the addresses that any of it was sent to, or came from
 
 
 @attrs.frozen
@@ -104,7 +94,7 @@ class Upkeep:
         """Returns the tree whose objects the work tree takes for stored, which must be kept; None if there is none."""
         tree = self._writer.work_tree.scanner.stored_tree
         if tree is None:
-            # no tree says which objects the work tree takes for stored
+            # unknown: no tree lists the objects that the work tree assumes to be stored
             self._writer.work_tree.scanner.forget_all()
         return tree
 

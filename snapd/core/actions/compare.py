@@ -167,7 +167,6 @@ class Comparison:
         return DeltaPage(deltas, sides[2].tree, last)
 
     def _sides(self, old: ObjectId, new: ObjectId | None, call: Call) -> Sides:
-        """Returns the two sides; captures the work tree if `new` is None."""
         if new is not None:
             return self._known.both(old, new, call)
         with self._writer.turn(call):

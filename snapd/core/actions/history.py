@@ -69,31 +69,21 @@ class HistoryPosition:
 
 @attrs.frozen
 class HistoryEntry:
-    """A step, an operation, a message, or a change that belongs to no step; with the trees before and after.
+    """A step, an operation, a message, or a change that belongs to no step; with the trees before and after."""
 
-    Attributes:
-        seq: the number of its event.
-        milliseconds: when it began, since 1970; for "user", when snapd noticed it.
-        after: None while the step is open.
-        session_id: the session of a message, or the one that an operation was about.
-        turned: the steps that an operation undid or redid.
-        state: of an operation, if it was undone as a whole or in part.
-        operations: the operations that an operation undid or redid.
-        is_unknown: whether some of the files belong to another history, so that it may not have been the user.
-    """
-
-    seq: int
+    seq: int  # the number of its event
     kind: Literal["step", "user", "message"] | OperationKind
-    milliseconds: int
+    milliseconds: int  # when it began, since 1970; for "user", when snapd noticed it
     before: ObjectId
-    after: ObjectId | None
+    after: ObjectId | None  # None while the step is open
     files: tuple[FileSummary, ...]
     step: StepView | None = None
-    session_id: SessionId | None = None
-    turned: tuple[StepId, ...] = ()
-    state: Literal["partly", "undone"] | None = None
-    operations: tuple[Operation, ...] = ()
+    session_id: SessionId | None = None  # the session of a message, or the one that an operation was about
+    turned: tuple[StepId, ...] = ()  # the steps that an operation undid or redid
+    state: Literal["partly", "undone"] | None = None  # of an operation, if it was undone as a whole or in part
+    operations: tuple[Operation, ...] = ()  # the operations that an operation undid or redid
     message: Message | None = None
+    # whether some of the files belong to another history, so that it may not have been the user
     is_unknown: bool = False
 
 
@@ -227,17 +217,13 @@ Asked = tuple[Step, frozenset[RelPath] | None]
 
 @attrs.frozen
 class ChangeRecord:
-    """One change of a file, with where its bytes are, and the old path of a moved file.
+    """One change of a file, with where its bytes are."""
 
-    `delta.others` are steps of other sessions that may have made it; `by` are the requested steps that made it, none
-    for an operation that undid some of it.
-    """
-
-    delta: Delta
+    delta: Delta  # its `others` are steps of other sessions, not requested, that may have made it
     before: ObjectId
     after: ObjectId
-    by: tuple[Step, ...]
-    moved_from: RelPath | None = None
+    by: tuple[Step, ...]  # the requested steps that made it; none for an operation that undid some of it
+    moved_from: RelPath | None = None  # where the file was before, if it was moved
 
 
 @attrs.frozen

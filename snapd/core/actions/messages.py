@@ -118,17 +118,13 @@ class _LastNotice:
 
 @attrs.frozen
 class NewsLook:
-    """The state of the work tree when the news of a session was requested.
-
-    `told` is when the agent was last notified, None if never; `events` are those since then, oldest first; `latest` is
-    what changed since the last of them; and `now` is the end of this notification.
-    """
+    """The state of the work tree when the news of a session was requested."""
 
     session_id: SessionId
-    told: _LastNotice | None
-    events: Sequence[Event]
-    latest: Span | None
-    now: _LastNotice
+    told: _LastNotice | None  # when the agent was last notified; None if never
+    events: Sequence[Event]  # those since then, oldest first
+    latest: Span | None  # what changed since the last of them
+    now: _LastNotice  # the end of this notification
 
 
 @attrs.frozen
@@ -196,7 +192,6 @@ class SessionNews:
     def _touched_by_others(
         self, session_id: SessionId, told: _LastNotice, events: Iterable[Event], latest: Span | None, call: Call
     ) -> set[RelPath]:
-        """Returns the files that operations, the user and other sessions changed."""
         pairs = []
         tree = told.tree
         for event in events:
@@ -220,7 +215,6 @@ class SessionNews:
     def _turned(
         self, session_id: SessionId, events: Iterable[Event], call: Call
     ) -> tuple[tuple[StepView, ...], tuple[StepView, ...]]:
-        """Returns the steps of the session that were undone, and those that were redone."""
         was_undone: dict[StepId, bool] = {}
         for event in events:
             for turn in event.what.turned if isinstance(event.what, Operated) else ():

@@ -56,45 +56,32 @@ _BACKGROUND = "background:"
 
 @attrs.frozen(kw_only=True)
 class Report:
-    """An event of an agent. `snapd.wire.agent` defines each kind.
-
-    Attributes:
-        client: who works in the steps that begin until it leaves; None for steps that do not depend on a client.
-        process: for a step without a client, how to notice that its agent is gone.
-        late: when it happened, in milliseconds since 1970, if it is reported late.
-        is_elsewhere: whether the agent left this folder: something may end here, and nothing begins.
-        wants_news: whether the agent reads the answer.
-        has_step: whether the whole turn is a step, and its calls are ended by id.
-        is_alike: whether `call_id` is the common prefix of the ids of similar calls.
-        claims: the files that the call wrote; None if the agent does not report them.
-        in_background: whether what the call started continues.
-        is_sequential: whether the agent waits for a call that writes before it begins the next one.
-        names_subagents: whether the agent reports which calls are those of a subagent.
-    """
+    """An event of an agent. `snapd.wire.agent` defines each kind."""
 
     kind: ReportKind
     session_id: SessionId
     agent: str | None = None
+    # who works in the steps that begin until it leaves; None for steps that do not depend on a client
     client: Hashable | None = None
-    process: AgentProcess | None = None
-    late: int | None = None
-    is_elsewhere: bool = False
-    wants_news: bool = False
+    process: AgentProcess | None = None  # for a step without a client, how to notice that its agent is gone
+    late: int | None = None  # when it happened, in milliseconds since 1970, if it is reported late
+    is_elsewhere: bool = False  # whether the agent left this folder: something may end here, and nothing begins
+    wants_news: bool = False  # whether the agent reads the answer
     message_id: str | None = None
     text: str = ""
-    has_step: bool = False
+    has_step: bool = False  # whether the whole turn is a step, and its calls are ended by id
     call_id: str | None = None
-    is_alike: bool = False
+    is_alike: bool = False  # whether `call_id` is the common prefix of the ids of similar calls
     tool: str | None = None
     description: str | None = None
     command: str | None = None
-    claims: tuple[RelPath, ...] | None = None
-    in_background: bool = False
-    is_sequential: bool = False
+    claims: tuple[RelPath, ...] | None = None  # the files that the call wrote; None if the agent does not report them
+    in_background: bool = False  # whether what the call started continues
+    is_sequential: bool = False  # whether the agent waits for a call that writes before it begins the next one
     parent: StepId | None = None
     subagent: str | None = None
     parent_session: SessionId | None = None
-    names_subagents: bool = True
+    names_subagents: bool = True  # whether the agent reports which calls are those of a subagent
 
 
 @attrs.frozen
@@ -204,7 +191,7 @@ def _take_prompt(report: Report, own: list[Step]) -> list[Action]:
         turn = next((step.step_id for step in own if _is_turn(step)), None)
         return [*message, _begin(attrs.evolve(report, tool=TURN), None, own, ends=turn)]
     if not message:
-        # some agents report one that is empty with the results of calls: the turn goes on
+        # some agents report an empty prompt with the results of calls: the turn goes on
         return []
     if report.parent_session is not None:
         # the task of a subagent is not a person's prompt

@@ -46,15 +46,12 @@ _MOST_UNCAPTURED = 100
 
 @attrs.frozen
 class StepEnding:
-    """How an open step ends.
+    """How an open step ends."""
 
-    `spoken_for`: the client named the step, see `StepEnded`. `claims`: the files that its agent reports to have
-    written, None if it does not report them. A `description` replaces the one from the beginning.
-    """
-
-    spoken_for: bool
+    spoken_for: bool  # whether the client named the step; see `StepEnded`
+    # the files that its agent reports to have written; None if it reports none
     claims: tuple[RelPath, ...] | None = None
-    description: str | None = None
+    description: str | None = None  # for display, instead of the one from the beginning
 
 
 WITH_OTHERS = StepEnding(spoken_for=False)
@@ -124,30 +121,20 @@ class SessionNotices(SessionViews):
 
 @attrs.frozen(kw_only=True)
 class NewStep:
-    """A step that is to begin.
+    """A step that is to begin."""
 
-    Attributes:
-        client: who works in it until it `leave`s; None for a step that does not depend on a client.
-        parent: the step that contains it.
-        message_id: the message that it belongs to; None for the latest one of the session.
-        part_id: the part of that message.
-        tool: the tool that the agent uses in it.
-        description: for display.
-        command: what it runs; `TEXT_LENGTH` characters are kept, or none if the settings say so.
-        ends: a step of the session to end, without claims, on the very snapshot on which this one begins, so that no
-            change falls between the two or into both. A step that has ended already stays as it is.
-        began: when it began, in milliseconds since 1970, if it is reported late. It then begins on the newest existing
-            snapshot: a new one would contain what the step did already.
-    """
-
-    client: Hashable | None
-    parent: StepId | None = None
-    message_id: str | None = None
-    part_id: str | None = None
-    tool: str | None = None
-    description: str | None = None
-    command: str | None = None
+    client: Hashable | None  # who works in it until it `leave`s; None for a step that does not depend on a client
+    parent: StepId | None = None  # the step that contains it
+    message_id: str | None = None  # the message that it belongs to; None for the latest one of the session
+    part_id: str | None = None  # the part of that message
+    tool: str | None = None  # the tool that the agent uses in it
+    description: str | None = None  # for display
+    command: str | None = None  # what it runs; `TEXT_LENGTH` characters are kept, or none if the settings say so
+    # a step of the session to end, without claims, on the very snapshot on which this one begins, so that no change
+    # falls between the two or into both. A step that has ended already stays as it is.
     ends: StepId | None = None
+    # when it began, in milliseconds since 1970, if it is reported late. It then begins on the newest existing snapshot:
+    # a new one would contain what the step did already.
     began: int | None = None
 
 

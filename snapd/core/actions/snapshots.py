@@ -283,7 +283,7 @@ def _reverting(
     """Returns how to restore some files and directories, each from the first snapshot for which it is named."""
     goals: dict[RelPath, FileGoal] = {}
     settled: dict[RelPath, FileOutcome] = {}
-    # what earlier snapshots bring back: none of it can be a folder where a later one has a file, or the other way round
+    # what earlier snapshots restore: a path must not be a folder for one and a file for another
     files: set[RelPath] = set()
     folders: set[RelPath] = set()
     for target, names in patches:

@@ -301,7 +301,6 @@ def _author(step: Step, claims: Iterable[RelPath] | None) -> Author:
 
 
 def _joined(first: FileSummary, second: FileSummary) -> FileSummary:
-    """Joins the changes that two steps made of one file."""
     status = first.status if first.status == second.status else "modified"
     if {first.status, second.status} == {"added", "modified"}:
         status = "added"

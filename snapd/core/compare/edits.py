@@ -19,12 +19,9 @@ _HEADER = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILI
 
 @attrs.frozen
 class Edit:
-    """Lines of a text that were replaced.
+    """Lines of a text, from `start` (0 is the first) to before `end`, that were replaced by new ones with line ends.
 
-    Attributes:
-        start: the first replaced line, from 0; for an insertion, the line before which the new lines stand.
-        end: the line after the last replaced one.
-        lines: the new lines, each with its line end.
+    An insertion has `start` equal to `end`: the line before which the new lines stand.
     """
 
     start: int
@@ -38,10 +35,7 @@ def split_lines(data: bytes) -> list[bytes]:
 
 
 def edits(old: Sequence[bytes], new: Sequence[bytes], texts: TextDiffer, call: Call) -> list[Edit]:
-    """Returns the edits between two texts in line order, as `git diff` finds them.
-
-    At least one equal line stands between two edits. Lines have their line ends. Raises `IoError` and `Cancelled`.
-    """
+    """Returns the edits between two texts in line order, as `git diff` finds them, with equal lines between them."""
     first = common(old, new)
     last = common(old[first:][::-1], new[first:][::-1])
     before, behind = old[first : len(old) - last], new[first : len(new) - last]
@@ -58,10 +52,7 @@ def edits(old: Sequence[bytes], new: Sequence[bytes], texts: TextDiffer, call: C
 
 
 def equal_lines(made: Sequence[Edit], old: int, new: int) -> Iterator[tuple[int, int]]:
-    """Pairs the equal lines of two texts: yields a line of the new text, and the equal line of the old one.
-
-    `made` are the edits from old to new; `old` and `new` are numbers of lines.
-    """
+    """Yields each line of the new text that has an equal old one, with that; `made` are the edits from old to new."""
     shift = at = 0
     for edit in (*made, Edit(old, old, ())):
         yield from ((line + shift, line) for line in range(at, edit.start))
@@ -85,13 +76,11 @@ def _places(patch: bytes) -> Iterator[tuple[int, int, int, int]]:
 
 
 def join(base: Sequence[bytes], ours: Iterable[Edit], theirs: Iterable[Edit]) -> bytes | None:
-    """Applies two changes of a text, which may touch. Lines have their line ends.
+    """Applies two changes of a text, which may touch; None if they overlap or insert different lines at one place.
 
     git reports a conflict as soon as two changes touch: a line added right below an agent's edit cannot be merged with
     the undo of that edit. But the order of the two is certain, unless both insert lines at the same place. The edits of
     one change must not touch each other.
-
-    Returns None if the changes overlap, or if both insert different lines at the same place.
     """
     both = sorted({*ours, *theirs}, key=lambda edit: (edit.start, edit.end))
     pieces: list[bytes] = []
@@ -112,28 +101,20 @@ def join(base: Sequence[bytes], ours: Iterable[Edit], theirs: Iterable[Edit]) ->
 
 @attrs.frozen
 class Hunk:
-    r"""One hunk of a unified diff, for display; `index` counts from 0.
+    r"""One hunk of a unified diff, for display."""
 
-    Attributes:
-        header: the line that begins with "@@".
-        lines: each with its " ", "+" or "-", without its newline; "\ No newline at end of file" follows a line that
-            has none.
-        old: its lines in the text before: the first, from 0, and the one after the last.
-        new: the same for the text after.
-    """
-
-    index: int
-    header: str
+    index: int  # from 0
+    header: str  # the line that begins with "@@"
+    # with " ", "+" or "-", without newlines; "\ No newline at end of file" follows a line that has none
     lines: tuple[str, ...]
-    old: tuple[int, int]
-    new: tuple[int, int]
+    old: tuple[int, int]  # its lines in the text before: the first, from 0, and the one after the last
+    new: tuple[int, int]  # the same for the text after
 
 
 def hunks(old: bytes, new: bytes, texts: TextDiffer, call: Call) -> tuple[Hunk, ...]:
-    """Returns the hunks that `git diff` shows for a change, with three lines of context.
+    """Returns the hunks that `git diff` shows for a change, with three lines of context, decoded as by `text.decode`.
 
-    Neither side may be binary; empty stands for no file. For the encoding, see `snapd.core.compare.text.decode`. Raises
-    `IoError` and `Cancelled`.
+    Neither side may be binary; empty stands for no file.
     """
     patch = texts.hunks(old, new, call)
     _, encoding = decode(patch)
@@ -146,9 +127,9 @@ def hunks(old: bytes, new: bytes, texts: TextDiffer, call: Call) -> tuple[Hunk, 
 
 
 def without(old: bytes, new: bytes, indexes: Collection[int], texts: TextDiffer, call: Call) -> bytes:
-    """Removes some of the hunks of a change, counted from 0, from the new text; other arguments as in `hunks`.
+    """Removes some of the hunks of a change, counted from 0, from the new text.
 
-    Raises `IoError`, `Cancelled`, and `InvalidParams` if there is no such hunk or one is given twice.
+    Raises `InvalidParams` if there is no such hunk or one is given twice.
     """
     pieces = _pieces(texts.hunks(old, new, call))
     for index in indexes:
@@ -170,14 +151,13 @@ def without(old: bytes, new: bytes, indexes: Collection[int], texts: TextDiffer,
 
 
 def _pieces(patch: bytes) -> list[bytes]:
-    """Splits a patch into its hunks, each with its header."""
     # all other lines begin with a blank, a sign or a backslash
     starts = [found.start() for found in _HEADER.finditer(patch)]
     return [patch[start:end] for start, end in pairwise([*starts, len(patch)])]
 
 
 def _ranges(piece: bytes) -> tuple[slice, slice]:
-    """The ranges of lines of a hunk, before and after, counted from 0."""
+    """Returns the ranges of lines of a hunk, before and after, counted from 0."""
     found = _HEADER.match(piece)
     assert found is not None
     sides = []

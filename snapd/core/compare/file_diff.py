@@ -23,37 +23,21 @@ _HEAD_BYTES = 8000
 
 @attrs.frozen
 class FileDelta:
-    """One changed file.
+    """One changed file. Counts of lines are those of `git diff --numstat --no-renames`."""
 
-    `size` is the size of both texts, in bytes.
-
-    Attributes:
-        path: where it is; also where it was, unless it was moved.
-        before: its text before; empty if binary, too large or not requested.
-        after: its text after; empty in the same cases.
-        additions: added lines, as `git diff --numstat --no-renames` counts them.
-        deletions: deleted lines, counted in the same way.
-        binary: whether git treats either side as binary.
-        too_large: whether it is text over 10 MB.
-        encoding: "latin-1" if the texts are not UTF-8 and are shown byte by byte.
-        renamed_from: its path before, if it was moved.
-        old_mode: None for no file.
-        new_mode: None for no file.
-    """
-
-    path: RelPath
+    path: RelPath  # where it is; also where it was, unless it was moved
     status: Literal["added", "deleted", "modified"]
-    before: str
-    after: str
+    before: str  # its text before; empty if binary, too large or not requested
+    after: str  # its text after; empty in the same cases
     additions: int
     deletions: int
-    binary: bool
-    too_large: bool
-    encoding: str | None
-    renamed_from: RelPath | None
-    old_mode: int | None
+    binary: bool  # whether git treats either side as binary
+    too_large: bool  # whether it is text over 10 MB
+    encoding: str | None  # "latin-1" if the texts are not UTF-8 and are shown byte by byte
+    renamed_from: RelPath | None  # its path before, if it was moved
+    old_mode: int | None  # None for no file, as is `new_mode`
     new_mode: int | None
-    size: int
+    size: int  # bytes of both texts together
 
 
 def status_of(old: Entry | None, new: Entry | None) -> Literal["added", "deleted", "modified"]:
@@ -72,11 +56,7 @@ def describe(
     contents: bool,
     renamed_from: RelPath | None = None,
 ) -> FileDelta:
-    """Describes one changed file; reads each of its blobs once.
-
-    `old` and `new` are None for no file. `contents` says whether to include the texts. Raises `IoError`, `Cancelled`,
-    and `StoreCorrupt` if a blob is missing or damaged.
-    """
+    """Describes one changed file, None for no file, with texts if `contents` is set; reads each of its blobs once."""
     binary, too_large = False, False
     before = _bytes(blobs, old)
     same = old is not None and new is not None and old.oid == new.oid
@@ -112,7 +92,6 @@ def _bytes(blobs: Blobs, entry: Entry | None) -> bytes | None:
 
 
 def _head(blobs: Blobs, entry: Entry | None) -> bytes:
-    """Reads the first bytes of a file, without the rest if it is stored in pieces."""
     head = b""
     if entry is not None:
         for chunk in blobs.blob_chunks(entry.oid):
@@ -160,11 +139,10 @@ def quote(name: bytes) -> bytes:
 def unified(
     blobs: Blobs, change: Change, texts: TextDiffer, call: Call, source: RelPath | None = None, *, binary: bool = False
 ) -> bytes:
-    """Writes the part of a unified diff about one file. A file over 10 MB is shown like a binary one without `binary`.
+    """Writes the part of a unified diff about one file; without `binary`, a file over 10 MB is shown like a binary one.
 
     `source` is where the file was if it was moved; `change.old` is the file there. With `binary`, a binary file becomes
-    a patch that `git apply` accepts, as with `git diff --binary`. Raises `IoError`, `Cancelled`, and `StoreCorrupt` if
-    a blob is missing or damaged.
+    a patch that `git apply` accepts, as with `git diff --binary`.
     """
     old, new = change.old, change.new
     if old is not None and new is not None and stat.S_IFMT(old.mode) != stat.S_IFMT(new.mode):
@@ -182,7 +160,7 @@ def unified(
 
 
 def as_text(parts: Iterable[bytes]) -> str:
-    """Decodes the parts of a unified diff, each about one file, as `snapd.core.compare.text.decode` does."""
+    """Decodes the parts of a unified diff, each about one file, as `text.decode` does."""
     return "".join(decode(part)[0][0] for part in parts)
 
 
@@ -213,7 +191,7 @@ def _move(blobs: Blobs, change: Change, source: RelPath) -> bytes:
 
 
 def _literal(data: bytes) -> bytes:
-    """One side of a binary patch: git's base 85, up to 52 bytes a line, after a letter for their number."""
+    """Returns one side of a binary patch: git's base 85, up to 52 bytes a line, after a letter for their number."""
     packed = zlib.compress(data)
     pieces = (packed[at : at + _LINE_BYTES] for at in range(0, len(packed), _LINE_BYTES))
     lines = (_LETTERS[len(piece) : len(piece) + 1] + b85encode(piece, pad=True) + b"\n" for piece in pieces)

@@ -31,11 +31,10 @@ def count_lines(data: bytes) -> int:
 
 
 def plain_changes(old: bytes, new: bytes) -> tuple[int, int] | None:
-    """Counts added and deleted lines without a comparison, if no line between the common ends is on both sides.
+    """Counts added and deleted lines if no line between the common ends is on both sides; else returns None.
 
     git also trims equal lines at both ends first, and then looks for lines on both sides (`xdl_trim_ends`,
-    `xdl_cleanup_records`). If there is none, every comparison gives the same numbers. Returns None if the lines must be
-    compared.
+    `xdl_cleanup_records`). If there is none, every comparison gives the same numbers.
     """
     same = common(old, new)
     start = same if same == len(old) == len(new) else old.rfind(b"\n", 0, same) + 1
@@ -61,7 +60,6 @@ def common(old: Sequence[object], new: Sequence[object]) -> int:
 
 
 def _without_common_end(old: bytes, new: bytes) -> tuple[bytes, bytes]:
-    """Removes the lines that both sides end with."""
     same, most = 0, min(len(old), len(new))
     while same < most:
         middle = (same + most + 1) // 2
@@ -128,10 +126,10 @@ class DirectDiffer:
 
 
 def decode(*sides: bytes) -> tuple[list[str], str | None]:
-    """Decodes bytes for display, all sides in the same way.
+    """Decodes bytes for display, all sides in the same way; also returns the name of the encoding, None for UTF-8.
 
-    Returns a string for each side, and the name of the encoding: None for UTF-8, which keeps a byte order mark. If one
-    side is not UTF-8, all are Latin-1, one character for each byte, so that nothing is lost.
+    If one side is not UTF-8, all are Latin-1, one character for each byte, so that nothing is lost. UTF-8 keeps a byte
+    order mark.
     """
     try:
         return [side.decode("utf-8") for side in sides], None
@@ -143,23 +141,20 @@ class Blobs(Protocol):
     """The bytes of files, by id."""
 
     def read_blob(self, oid: ObjectId) -> bytes:
-        """Returns the bytes of a file. Raises `StoreCorrupt`."""
+        """Returns the bytes of a file."""
 
     def read_small_blob(self, oid: ObjectId, most: int) -> bytes | None:
-        """Returns the bytes of a file, None if it has more than `most`. Raises `StoreCorrupt`."""
+        """Returns the bytes of a file, None if it has more than `most`."""
 
     def blob_size(self, oid: ObjectId) -> int:
-        """Returns the size of a file in bytes. Raises `StoreCorrupt`."""
+        """Returns the size of a file in bytes."""
 
     def blob_chunks(self, oid: ObjectId) -> Iterator[bytes]:
         """Yields the bytes of a file in pieces. Raises `StoreCorrupt` before the last piece if they are damaged."""
 
 
 class TextDiffer(Protocol):
-    """Compares texts, none of them binary, in this process or another.
-
-    Its methods raise `Cancelled`, and `IoError` if the comparison fails.
-    """
+    """Compares texts, none of them binary, in this process or another; raises `IoError` if that fails."""
 
     def line_changes(self, old: bytes, new: bytes, call: Call) -> tuple[int, int]:
         """Counts added and deleted lines, as `text.line_changes` does."""

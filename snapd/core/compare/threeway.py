@@ -32,7 +32,7 @@ NO_DECISIONS: Mapping[RelPath, Decision] = MappingProxyType({})
 class Overlay:
     """The captured files as an operation would leave them.
 
-    `current` returns the current file at a path; `below` the current files below a directory, none if there is none.
+    `current` returns the current file at a path; `below` the current files below a directory.
     """
 
     def __init__(self, current: Current, below: Below) -> None:
@@ -80,25 +80,18 @@ class Overlay:
 
 @attrs.frozen
 class StepReversal:
-    """The result of taking back one step.
+    """The result of taking back one step, all ordered by path."""
 
-    Attributes:
-        outcomes: for each of its files, ordered by path: "restored", "deleted", "merged", "unchanged", or "conflict"
-            with the reason: "changedSince", "deletedSince", "renamedSince", "occupied", "shared". A file that was moved
-            since has its outcome under the new name, and "unchanged", "renamedSince" under the old one.
-        effects: what that does to files, ordered by path.
-        conflicting: the files of the step that conflict, under the names that the step left; ordered.
-        moved: the current name of each file that others moved since, and the name that the step left.
-        absent: the files of the step that already lack its change; ordered.
-        kept: the files of the step that stay as they are because of a decision; ordered.
-    """
-
+    # for each of its files, "restored", "deleted", "merged", "unchanged", or "conflict" with the reason:
+    # "changedSince", "deletedSince", "renamedSince", "occupied", "shared". A file that was moved since has its outcome
+    # under the new name, and "unchanged", "renamedSince" under the old one.
     outcomes: tuple[FileOutcome, ...]
-    effects: tuple[Effect, ...]
-    conflicting: tuple[RelPath, ...] = ()
+    effects: tuple[Effect, ...]  # what that does to files
+    conflicting: tuple[RelPath, ...] = ()  # the files that conflict, under the names that the step left
+    # the current name of each file that others moved since, and the name that the step left
     moved: tuple[tuple[RelPath, RelPath], ...] = ()
-    absent: tuple[RelPath, ...] = ()
-    kept: tuple[RelPath, ...] = ()
+    absent: tuple[RelPath, ...] = ()  # the files that already lack the step's change
+    kept: tuple[RelPath, ...] = ()  # the files that stay as they are because of a decision
 
 
 @attrs.frozen
@@ -111,14 +104,12 @@ class Overlap:
 def three_way(
     base: Entry | None, ours: Entry | None, theirs: Entry | None, merge: Merge, *, joins_added: bool = False
 ) -> Entry | Overlap | None:
-    """Merges two changes of one file. Returns the file, None for no file, or why the two cannot be merged.
+    """Merges two changes of one file, from `base` to `ours` (the current file) and `theirs`; None for no file.
 
     Content and mode are merged separately, as git does (its `handle_content_merge`); a symlink or a binary file is
-    merged as a whole.
-
-    `base` is what both started from, `ours` the current file and `theirs` the wanted one. `merge` returns None if the
-    changes overlap, or the file is not text; its `StoreCorrupt` is raised. `joins_added` says whether to merge two
-    files that were both added, as git does. An undo does not: a file at the place of the deleted one blocks it.
+    merged as a whole. `merge` returns None if the changes overlap, or the file is not text. With `joins_added`, two
+    files that were both added are merged, as git does. An undo does not: a file at the place of the deleted one blocks
+    it.
     """
     if theirs in (ours, base):
         return ours
@@ -160,7 +151,7 @@ def take_back(
 
     With `on_conflict` "overwrite", a file becomes what it was before its first change, whatever it is now; all other
     values mean the same. `decisions` apply to some files instead, under any of their names; "keep" leaves a file as it
-    is, and counts it as taken back. Raises `StoreCorrupt` from `merge` or `moved_since`.
+    is, and counts it as taken back.
     """
     return _Step(overlay, deltas, moved_since, merge, on_conflict, decisions, renames).take_back()
 
@@ -183,12 +174,10 @@ class _Unit:
         return any(outcome.outcome == "conflict" for outcome in self.outcomes)
 
     def give_up(self) -> None:
-        """Turns the unit into a conflict because something else occupies the place of one of its files."""
         self.outcomes = _Unit.conflict("occupied", *self.writes).outcomes
         self.writes = {}
 
     def keep(self) -> None:
-        """Leaves the files as they are, for good."""
         self.outcomes = [FileOutcome(outcome.path, "kept", outcome.reason) for outcome in self.outcomes]
         self.writes = {}
         self.is_kept = True
@@ -297,7 +286,6 @@ class _Step:
         return (*went[:-1], Delta(before, after, joined(went[-1].others, came[0].others)), *came[1:])
 
     def _fold(self, ours: Entry | None, chain: Sequence[Delta]) -> Entry | Overlap | None:
-        """Takes a chain of changes out of a file."""
         wanted = chain[0].old
         if ours == wanted:
             return wanted
@@ -365,10 +353,9 @@ def _outcome(path: RelPath, ours: Entry | None, wanted: Entry | None, final: Ent
 
 
 def combined(overlay: Overlay, steps: Iterable[StepReversal]) -> tuple[FileOutcome, ...]:
-    """Combines the outcomes of several steps, in the order in which they were undone, for each file by path.
+    """Combines the outcomes of several steps, in the order of their undo; `overlay` has the files after all.
 
-    `overlay` has the files after all steps. A file that conflicts for one step is a conflict, even if its changes of
-    another step were taken back.
+    A file that conflicts for one step is a conflict, even if its changes of another step were taken back.
     """
     outcomes: dict[RelPath, FileOutcome] = {}
     for step in steps:
@@ -390,10 +377,7 @@ def deltas_of(effects: Iterable[Effect]) -> dict[RelPath, tuple[Delta, ...]]:
 
 
 def net(steps: Iterable[Deltas], merge: Merge) -> dict[RelPath, Delta]:
-    """Merges the changes of several steps, oldest first, without the changes of others in between, ordered by path.
-
-    Raises `StoreCorrupt` from `merge`.
-    """
+    """Merges the changes of several steps, oldest first, without those of others in between, ordered by path."""
     chains: dict[RelPath, list[Delta]] = {}
     for deltas in steps:
         for path, chain in deltas.items():
@@ -415,10 +399,7 @@ def _onto_the_first(chain: Sequence[Delta], merge: Merge) -> Delta | None:
 
 
 def one_change(chain: Sequence[Delta], merge: Merge) -> Delta:
-    """Merges the changes of a file, oldest first, into one that leads to its last state, as an undo takes them back.
-
-    Raises `StoreCorrupt` from `merge`.
-    """
+    """Merges the changes of a file, oldest first, into one that leads to its last state, as an undo takes them back."""
     old, others = _without(chain[-1].new, chain, merge), joined(*(delta.others for delta in chain))
     if isinstance(old, Overlap):
         return Delta(chain[0].old, chain[-1].new, others, is_mixed=True)
@@ -426,7 +407,6 @@ def one_change(chain: Sequence[Delta], merge: Merge) -> Delta:
 
 
 def _without(ours: Entry | None, chain: Sequence[Delta], merge: Merge) -> Entry | Overlap | None:
-    """Takes changes out of a file, the last first."""
     for delta in reversed(chain):
         merged = three_way(delta.new, ours, delta.old, merge)
         if isinstance(merged, Overlap):
@@ -437,10 +417,9 @@ def _without(ours: Entry | None, chain: Sequence[Delta], merge: Merge) -> Entry 
 
 
 def merge(objects: ObjectStore, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
-    """Merges two changes of a file, mode and text, and stores the result.
+    """Merges two changes of a file, mode and text, and stores the result; None if they overlap, or it is not text.
 
-    `base` is None if both sides added the file; `ours` is the current file. Returns None if the changes overlap, or the
-    file is not text. Raises `StoreCorrupt` if an object is missing or damaged, and `StorageFull` or `IoError` if the
+    `base` is None if both sides added the file; `ours` is the current file. Raises `StorageFull` or `IoError` if the
     journal was full and could not be written.
     """
     found = merged(objects.read_blob, base, ours, theirs)
@@ -456,14 +435,11 @@ def merged(
     *,
     touching: bool = True,
 ) -> tuple[int, bytes] | None:
-    """Merges two changes of a file in memory, and returns its mode and bytes.
+    """Merges two changes of a file in memory; returns its mode and bytes, None if they overlap or it is not text.
 
     The result is git's, except that changes that only touch are both made; git reports a conflict there, and so does
     this without `touching`. `base` is None if both sides added the file; `ours` is the current file. `favor` says whose
-    lines to use where the changes overlap, normally nobody's.
-
-    Returns None if the changes overlap, or the file is not text. Raises `StoreCorrupt` if libgit2 cannot merge them, or
-    from `read`.
+    lines to use where the changes overlap, normally nobody's. Raises `StoreCorrupt` if libgit2 cannot merge them.
     """
     memory = SuppliedObjects()
     for entry in (base, ours, theirs):

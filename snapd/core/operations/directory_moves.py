@@ -56,9 +56,9 @@ _Numbers = dict[tuple[tuple[bytes, "Entry | int"], ...], int]
 
 
 def with_directory_moves(plan: Plan, work_tree: WorkTree) -> Plan:
-    """Returns the plan with the directories that can be moved as a whole.
+    """Returns the plan with the directories that can be moved as a whole; `work_tree` is as captured for the plan.
 
-    Its writes and deletes stay, since they say what becomes of each file. `work_tree` is as captured for the plan.
+    Its writes and deletes stay, since they say what becomes of each file.
     """
     come = {write.path: write.entry for write in plan.writes if write.captured is None}
     gone = {delete.path: delete.captured.entry for delete in plan.deletes}
@@ -84,7 +84,6 @@ def with_directory_moves(plan: Plan, work_tree: WorkTree) -> Plan:
 
 
 def _folders(files: Mapping[RelPath, Entry], numbers: _Numbers) -> dict[RelPath, _Folder]:
-    """The directories of some files, by path."""
     found = {b"": _Folder(b"")}
     for path, entry in files.items():
         missing = []
@@ -112,9 +111,7 @@ def _folders(files: Mapping[RelPath, Entry], numbers: _Numbers) -> dict[RelPath,
 class _Finding:
     """The directory moves of one plan; none of them changes what another one moves.
 
-    Attributes:
-        moves: those found so far.
-        above_new: the directories above the destinations.
+    `above_new` are the directories above the destinations.
     """
 
     def __init__(
@@ -166,7 +163,6 @@ class _Finding:
         return self._gone.keys().isdisjoint((new, *parents(new))) and self._work_tree.occupant(new) is None
 
     def add(self, move: MoveDirectory) -> bool:
-        """Adds a move; returns whether it is possible."""
         if not self._is_free(move) or not self._is_whole(move):
             return False
         self._old.add(move.old)

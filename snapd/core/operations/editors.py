@@ -25,17 +25,11 @@ _MOST_BYTES = 4 << 20
 
 @attrs.frozen
 class FileOnDisk:
-    """A file as it was when an editor's report was processed.
+    """A file as it was when an editor's report was processed."""
 
-    Attributes:
-        data: its bytes; None if it does not exist, cannot be read, or is not UTF-8 text.
-        changed_at: its ctime, in nanoseconds since 1970.
-        changed_ago: the seconds between `changed_at` and the first report; negative if it changed later.
-    """
-
-    data: bytes | None
-    changed_at: int
-    changed_ago: float
+    data: bytes | None  # its bytes; None if it does not exist, cannot be read, or is not UTF-8 text
+    changed_at: int  # its ctime, in nanoseconds since 1970
+    changed_ago: float  # the seconds between `changed_at` and the first report; negative if it changed later
 
     @property
     def is_fresh(self) -> bool:
@@ -72,51 +66,31 @@ Report = DocumentOpened | DocumentChanged | DocumentSaved | DocumentClosed
 
 @attrs.frozen
 class TextEdit:
-    """A change of a text by somebody typing.
-
-    Attributes:
-        before: the text before the typing; None if unknown.
-        before_at: when the editor was last known to show that text, by `time.monotonic`.
-        text: the text afterwards; None if unknown.
-    """
+    """A change of a text by somebody typing; None for an unknown text."""
 
     before: bytes | None
-    before_at: float
+    before_at: float  # when the editor was last known to show `before`, by `time.monotonic`
     text: bytes | None
 
 
 @attrs.define(eq=False)
 class _Document:
-    """An open document.
+    """An open document."""
 
-    Attributes:
-        shown: its text when the editor was last known to show the file as on disk; None if never.
-        shown_at: when that was, by `time.monotonic`.
-        text: its current text; None if unknown.
-        was_on_disk: whether the file had this text when the editor reported it.
-        read_again: the ctime (nanoseconds since 1970) of the file from which the editor seems to have read this text.
-            It may also have just saved the text and not reported that yet.
-        is_unsaved: whether it has text that is not on disk.
-        is_typed: whether it had some since `shown_at`, so that somebody must have typed it.
-        saved: what was saved since the file was last looked at; None if nothing.
-        is_exact: whether the file's bytes are those of the text, because its encoding is UTF-8.
-    """
-
-    shown: bytes | None = None
-    shown_at: float = 0.0
-    text: bytes | None = None
-    was_on_disk: bool = False
+    shown: bytes | None = None  # its text when the editor was last known to show the file as on disk; None if never
+    shown_at: float = 0.0  # when that was, by `time.monotonic`
+    text: bytes | None = None  # its current text; None if unknown
+    was_on_disk: bool = False  # whether the file had this text when the editor reported it
+    # the ctime (nanoseconds since 1970) of the file from which the editor seems to have read this text. It may also
+    # have just saved the text and not reported that yet.
     read_again: int | None = None
-    is_unsaved: bool = False
-    is_typed: bool = False
-    saved: TextEdit | None = None
-    is_exact: bool = False
+    is_unsaved: bool = False  # whether it has text that is not on disk
+    is_typed: bool = False  # whether it had some since `shown_at`, so that somebody must have typed it
+    saved: TextEdit | None = None  # what was saved since the file was last looked at; None if nothing
+    is_exact: bool = False  # whether the file's bytes are those of the text, because its encoding is UTF-8
 
     def take(self, report: Report, disk: FileOnDisk, to_come: tuple[Report, ...]) -> None:
-        """Processes a report of the editor.
-
-        `disk` is the file after all reports received so far, and `to_come` are the later ones of these.
-        """
+        """Processes a report of the editor; `disk` is the file after it and the reports `to_come`."""
         match report:
             case DocumentOpened(text):
                 self.text = _kept(text)
@@ -146,8 +120,8 @@ class _Document:
         self.is_unsaved = not self.was_on_disk
         if self.was_on_disk:
             is_late = DocumentSaved() in to_come
-            # the editor read the file again, maybe after somebody discarded what they had typed; a save is fresh.
-            # Without typing, a tick is enough: what somebody types is reported before it is saved
+            # the editor read the file again, maybe after the user discarded the typed text; a save is fresh.
+            # Without typing, a tick is enough: typing is reported before it is saved
             if self.is_typed or is_late:
                 was_read = not disk.is_fresh and not (self.is_typed and is_late)
             else:
@@ -168,7 +142,7 @@ class _Document:
 
     @property
     def typing(self) -> TextEdit:
-        """Returns what was typed; only the saved part if the editor saved any."""
+        """What was typed; only the saved part if the editor saved any."""
         return self.saved or TextEdit(self.shown, self.shown_at, self.text)
 
     @property
@@ -195,20 +169,13 @@ class _Document:
 
 @attrs.frozen
 class TypedText:
-    """What was typed into a document since its file was last looked at.
-
-    Attributes:
-        path: relative to the folder.
-        is_saved: whether the editor reported that it saved the text.
-        is_exact: whether the file's bytes are those of the text.
-        document: for `Editors.settle`.
-    """
+    """What was typed into a document since its file was last looked at."""
 
     path: RelPath
     typing: TextEdit
-    is_saved: bool
-    is_exact: bool
-    document: object
+    is_saved: bool  # whether the editor reported that it saved the text
+    is_exact: bool  # whether the file's bytes are those of the text
+    document: object  # for `Editors.settle`
 
 
 class Editors:
@@ -219,10 +186,10 @@ class Editors:
         self._of: dict[Hashable, dict[bytes, _Document]] = {}
 
     def take(self, editor: Hashable, path: bytes, reports: Iterable[Report], disk: FileOnDisk) -> bool:
-        """Processes reports about a document, in their order.
+        """Processes reports about a document, in their order; returns whether to look at the file.
 
-        Returns whether to look at the file: it has unsaved text for the first time, or it was saved. `editor`
-        identifies the editor, `path` is absolute with symlinks resolved, and `disk` is the file after the reports came.
+        It must be looked at if it has unsaved text for the first time, or was saved. `path` is absolute with symlinks
+        resolved, and `disk` is the file after the reports came.
         """
         pending = tuple(reports)
         with self._lock:
@@ -237,8 +204,8 @@ class Editors:
                 del self._of[editor]
             if document.saved is not None:
                 return True
-            # the file may have been saved already, and somebody may have written it again: the next report says so.
-            # Where the texts are unknown, only a look now can tell what was there before somebody typed
+            # the file may have been saved already and written again since: the next report shows that.
+            # If the texts are unknown, only a look now can show what was there before the typing
             is_known = disk.data is not None and document.text is not None
             return document.has_typing and not had_typing and not (is_known and disk.is_fresh)
 

@@ -32,8 +32,7 @@ def without_concurrent_edits(
     """Returns the snapshot that an operation alone would have left; `after` itself if nobody else changed anything.
 
     `objects` gets the tree of the result. `before` and `after` are the captures around the operation, `done` is what it
-    did to files, and `forced` are ignored paths that it captured and that neither snapshot has. Raises `StoreCorrupt`,
-    `StorageFull` or `IoError` if the tree cannot be read or stored.
+    did to files, and `forced` are ignored paths that it captured and that neither snapshot has.
     """
     foreign = _foreign_changes(objects, work_tree, before, after, {effect.path: effect for effect in done}, forced)
     if not foreign:
@@ -45,7 +44,7 @@ def without_concurrent_edits(
 
 
 def with_files(objects: ObjectStore, snapshot: Snapshot, entries: Mapping[RelPath, Entry | None]) -> Snapshot:
-    """Stores a snapshot that differs from another in some files; raises as `without_concurrent_edits`."""
+    """Stores a snapshot that differs from another in some files."""
     with objects.batch() as batch:
         tree = amended(objects.read_tree, snapshot.tree, entries, batch.encoded_tree)
         batch.commit()
@@ -125,14 +124,11 @@ class Edits:
 
     A step that has just ended may still own changes of the files that it claims, except what an editor saves. It ends
     for good when a step or turn of its session begins, when it is ended again, and with any operation. Such steps are
-    only in memory and do not survive a restart.
+    only in memory. `on_change` is called with those that own more than when they ended.
 
     `append` adds an event whose head is a snapshot, with what changed before it. `span` returns the span from the last
-    event to a snapshot, with the steps at work. `looked_at` returns when the last event was recorded, by
-    `time.monotonic`.
-
-    Attributes:
-        on_change: called with the steps that own more than when they ended.
+    event to a snapshot, with the steps at work. `looked_at` returns when the last event was recorded (monotonic
+    seconds).
     """
 
     def __init__(
@@ -155,7 +151,7 @@ class Edits:
 
     @property
     def recent(self) -> tuple[StepId, ...]:
-        """Returns the steps that have just ended, in that order."""
+        """The steps that have just ended, in that order."""
         return tuple(self._recent)
 
     def add(self, step_id: StepId, author: Author) -> None:
@@ -171,8 +167,7 @@ class Edits:
     def settle(self, now: Snapshot) -> None:
         """Records what was saved since the last event, and changes to files of steps that have just ended.
 
-        `now` is the work tree as just captured. Raises `StoreCorrupt`, `StorageFull` or `IoError` if some of it was not
-        recorded; the next call does so.
+        `now` is the work tree as just captured. After an error, some of it may be unrecorded; the next call records it.
         """
         if typed := self._editors.typed(self._work_tree.root):
             self._settle_saves(typed, now)
@@ -213,8 +208,7 @@ class Edits:
     def begin(self, path: RelPath, now: Snapshot) -> None:
         """Records the steps' changes so far, if they changed a file in which somebody starts typing.
 
-        `now` is the work tree as just captured, after `settle`. Raises `StoreCorrupt`, `StorageFull` or `IoError` if
-        nothing was recorded.
+        `now` is the work tree as just captured, after `settle`.
         """
         timeline = self._store.timeline
         head, steps = timeline.head, tuple(step.step_id for step in timeline.open_steps())
@@ -248,7 +242,6 @@ class Edits:
         return (before, saved) if typed.is_saved or merge(self._store, before, entry, saved) == entry else None
 
     def _before(self, typed: TypedText, head: SnapshotId, saved: Entry) -> Entry | None:
-        """Returns the file before the saved text was typed."""
         before = typed.typing.before
         if before is None or not typed.is_exact or self._looked_at() > typed.typing.before_at:
             return file_at(self._store.entry_in, head.tree, typed.path)

@@ -31,8 +31,7 @@ class Target:
     """The wanted state of the work tree, or of some files of it.
 
     "Not in the tree" has three meanings: the path did not exist, was skipped, or was ignored. Only the first may lead
-    to a deletion; `protection` tells them apart. `absent` are paths that certainly had no file, whatever the ignore
-    rules were.
+    to a deletion; `protection` tells them apart. `absent` are paths that certainly had no file.
     """
 
     def __init__(self, objects: ObjectStore, snapshot: Snapshot, absent: frozenset[RelPath] = frozenset()) -> None:
@@ -129,41 +128,26 @@ class Target:
 
 @attrs.frozen
 class FileGoal:
-    """What a file is to become.
-
-    Attributes:
-        target: the snapshot that says whether the file was really absent.
-        wanted: None for no file.
-        is_merged: whether `wanted` is a merge instead of what the target has.
-    """
+    """What a file is to become."""
 
     path: RelPath
-    target: Target
-    wanted: Entry | None
-    is_merged: bool = False
+    target: Target  # the snapshot that says whether the file was really absent
+    wanted: Entry | None  # None for no file
+    is_merged: bool = False  # whether `wanted` is a merge instead of what the target has
 
 
 @attrs.frozen
 class Patch:
-    """What a request wants.
+    """What a request wants."""
 
-    Attributes:
-        goals: what files are to become, each file once.
-        settled: files that stay as they are, and why.
-        made: empty directories to make if they do not exist.
-        removed: directories to remove if they are empty, each with the snapshot that says if it was really absent.
-        linked: files that change together or not at all.
-        is_decided: whether the goals already keep later changes of others, and `removed` has the directories that came
-            with the files to delete. Otherwise the planner does both.
-        turned: how the timeline records the steps and operations that are undone or redone.
-        contested: their files in conflict, if the client asks for them.
-    """
-
-    goals: Collection[FileGoal]
-    settled: Collection[FileOutcome] = ()
-    made: Collection[RelPath] = ()
+    goals: Collection[FileGoal]  # what files are to become, each file once
+    settled: Collection[FileOutcome] = ()  # files that stay as they are, and why
+    made: Collection[RelPath] = ()  # empty directories to make if they do not exist
+    # directories to remove if they are empty, each with the snapshot that says if it was really absent
     removed: Collection[tuple[RelPath, Target]] = ()
-    linked: LinkedFiles = attrs.field(factory=LinkedFiles)
+    linked: LinkedFiles = attrs.field(factory=LinkedFiles)  # files that change together or not at all
+    # whether the goals already keep later changes of others, and `removed` has the directories that came with the files
+    # to delete. Otherwise the planner does both.
     is_decided: bool = False
-    turned: tuple[Reversal, ...] = ()
-    contested: tuple[Contested, ...] = ()
+    turned: tuple[Reversal, ...] = ()  # how the timeline records the steps and operations that are undone or redone
+    contested: tuple[Contested, ...] = ()  # their files in conflict, if the client asks for them

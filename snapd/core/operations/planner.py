@@ -50,7 +50,7 @@ class Planner:
     _obstacles: Obstacles = attrs.field(init=False)
 
     def plan(self, patch: Patch, call: Call) -> Plan:
-        """Plans a patch, and keeps later changes of others unless the patch already does. Raises `StoreCorrupt`."""
+        """Plans a patch, and keeps later changes of others unless the patch already does."""
         self._settle_linked(patch, call)
         self._settled.update((outcome.path, outcome) for outcome in patch.settled)
         made = tuple(self._makeable(path for path in sorted(patch.made) if not self._work_tree.is_directory(path)))
@@ -193,5 +193,4 @@ class Planner:
         return True
 
     def _is_free(self, path: RelPath) -> bool:
-        """Whether a file can get this name."""
         return bool(path) and path not in self._moved.values() and self._obstacles.is_free(path)

@@ -17,10 +17,7 @@ from .directory_moves import moved_contents, with_directory_moves
 
 
 def intent_of(plan: Plan, operation: Operated, forced: tuple[RelPath, ...], step_id: StepId | None) -> Intent:
-    """Makes the durable note of an operation that is about to begin.
-
-    `forced` are ignored paths that were captured for it. `step_id` is the open step whose work it is, or None.
-    """
+    """Makes the durable note of an operation that is about to begin; `forced` are ignored paths captured for it."""
     writes = [
         Effect(write.path, write.captured.entry if write.captured is not None else None, write.entry)
         for write in plan.writes
@@ -98,7 +95,7 @@ def remaining(intent: Intent, work_tree: WorkTree) -> Plan:
 
 
 def _removed_directories(intent: Intent, moves: Sequence[MoveDirectory]) -> Iterable[RelPath]:
-    """The directories that an operation removes, including the new names of those that moved."""
+    """Returns the directories that an operation removes, including the new names of those that moved."""
     needed = folders_above(effect.path for effect in intent.files if effect.new is not None)
     needed |= {*intent.made_directories, *folders_above(intent.made_directories)}
     there = [
@@ -208,7 +205,7 @@ def record_of(
     """Returns what the timeline records of an operation: what changed, and the event.
 
     An operation that is the work of a step is recorded as the end of that step, which is alone in its span and so need
-    not claim anything. `after` is the snapshot that the operation left, and `seen` what changed before it.
+    not claim anything. `seen` is what changed before the snapshot `after`.
     """
     if intent.step_id is None:
         return seen, operation

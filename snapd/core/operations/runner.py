@@ -30,22 +30,17 @@ from .writer import Arriving, Writer
 
 @attrs.frozen
 class OperationOptions:
-    """How a client wants an operation done.
+    """How a client wants an operation done."""
 
-    Attributes:
-        on_conflict: what to do with files that are not as the agent left them.
-        by_name: whether the client chose `on_conflict` itself.
-        details: what else to report: how many lines change, and who changed the files in conflict; or also the diff.
-        expect: the plan that the client confirmed. If the plan is a different one, nothing is done or recorded, and the
-            outcome is that of a dry run. None accepts any plan; "" stands for no plan.
-        decisions: what to do with some of the files instead. A file to keep is not written, in conflict or not.
-    """
-
-    on_conflict: OnConflict
-    by_name: bool
-    dry_run: bool
+    on_conflict: OnConflict  # what to do with files that are not as the agent left them
+    by_name: bool  # whether the client chose `on_conflict` itself
+    dry_run: bool  # whether to only report what would be done
+    # what else to report: how many lines change, and who changed the files in conflict; or also the diff
     details: Literal["counts", "diff"] | None = None
+    # the plan that the client confirmed. If the plan is a different one, nothing is done or recorded, and the outcome
+    # is that of a dry run. None accepts any plan; "" stands for no plan.
     expect: str | None = None
+    # what to do with some of the files instead. A file to keep is not written, in conflict or not.
     decisions: Mapping[RelPath, Decision] = attrs.field(factory=dict, eq=False)
 
     def on_conflict_of(self, path: RelPath) -> OnConflict:
@@ -60,53 +55,35 @@ class OperationOptions:
 
 @attrs.frozen
 class StartState:
-    """What an operation starts from.
+    """What an operation starts from."""
 
-    Attributes:
-        seen: the work tree, without the ignored files that are captured for the operation, which are not changes of
-            anyone.
-        before: the work tree with these files.
-        unsaved: files with unsaved text in an editor, which are not touched.
-    """
-
+    # the work tree without the ignored files that are captured for the operation, which are nobody's changes
     seen: Snapshot
-    before: Snapshot
+    before: Snapshot  # the work tree with these files
     options: OperationOptions
-    unsaved: frozenset[RelPath]
+    unsaved: frozenset[RelPath]  # files with unsaved text in an editor, which are not touched
 
 
 @attrs.frozen(kw_only=True)
 class Request:
-    """A request to change files.
-
-    Attributes:
-        seen: the work tree, as just captured.
-        writes: the files that it may write. Ignored ones are captured first, since no snapshot has them.
-        patch: returns what files are to become.
-        forced: ignored paths to capture in any case.
-        session_id: None if it concerns several sessions, or none.
-        root: the step that the client named, which is undone with its parts.
-        message_id: the message that the client named.
-        part_id: the part of that message.
-        begin: begins a step, called if there is something to do: the timeline then records the end of that step, not
-            the operation. None if it is not the work of a step.
-        arriving: see `Writer.carry_out`.
-        events: names of the other events to record, which are part of what the client confirms.
-    """
+    """A request to change files."""
 
     kind: OperationKind
     options: OperationOptions
-    seen: Snapshot
+    seen: Snapshot  # the work tree, as just captured
+    # the files that it may write. Ignored ones are captured first, since no snapshot has them.
     writes: Iterable[RelPath]
-    patch: Callable[[StartState], Patch]
-    forced: Iterable[RelPath] = ()
-    session_id: SessionId | None = None
-    root: StepId | None = None
-    message_id: str | None = None
+    patch: Callable[[StartState], Patch]  # returns what files are to become
+    forced: Iterable[RelPath] = ()  # ignored paths to capture in any case
+    session_id: SessionId | None = None  # None if it concerns several sessions, or none
+    root: StepId | None = None  # the step that the client named, which is undone with its parts
+    message_id: str | None = None  # the message that the client named, as `part_id` names the part of it
     part_id: str | None = None
+    # begins a step, called if there is something to do: the timeline then records the end of that step, not the
+    # operation. None if it is not the work of a step.
     begin: Callable[[], StepId] | None = None
-    arriving: Arriving | None = None
-    events: Collection[object] = ()
+    arriving: Arriving | None = None  # see `Writer.carry_out`
+    events: Collection[object] = ()  # names of the other events to record, which are part of what the client confirms
 
 
 @attrs.frozen(eq=False)
@@ -121,8 +98,7 @@ class Runner:
     def carry_out(self, request: Request, call: Call) -> Outcome:
         """Carries out a request, or reports what that would do. The caller holds the write lock.
 
-        The call may be cancelled until the first file is moved. If it raises `StoreCorrupt`, `StorageFull`,
-        `WorkspaceGone`, `IoError` or `Cancelled`, nothing was changed.
+        The call may be cancelled until the first file is moved.
         """
         writer, options = self._writer, request.options
         ignored = ignored_files(writer.work_tree, request.writes, call)
@@ -172,7 +148,7 @@ class Runner:
         return attrs.evolve(outcome, details=details)
 
     def unsaved(self) -> frozenset[RelPath]:
-        """The files with unsaved text in an editor."""
+        """Returns the files with unsaved text in an editor."""
         return self._editors.unsaved(self._writer.work_tree.root)
 
     def _name_of(self, request: Request, operation: Operated, plan: Plan, *, is_refused: bool) -> str | None:
@@ -228,5 +204,4 @@ def _digest(plan: Plan, about: object, work_tree: WorkTree) -> str:
 
 
 def _exact(captured: CapturedFile | None) -> tuple[int, int, ObjectId] | None:
-    """The bytes and the mode of a current file."""
     return None if captured is None else (captured.entry.mode, captured.signature.mode, captured.entry.oid)

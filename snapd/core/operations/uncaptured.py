@@ -24,8 +24,8 @@ from .patch import Target
 class Obstacles:
     """What blocks new files and directories in one folder, once some files are deleted.
 
-    `current` is the snapshot taken for the operation. `deletes` are the files to be deleted; more may be added, in the
-    order in which paths are checked.
+    `current` is the snapshot taken for the operation. More `deletes` may be added, in the order in which paths are
+    checked.
     """
 
     def __init__(self, work_tree: WorkTree, current: Snapshot, deletes: Collection[RelPath] = ()) -> None:
@@ -38,11 +38,7 @@ class Obstacles:
         self._links: dict[RelPath, RelPath | None] = {}
 
     def of_file(self, path: RelPath, target: Target | None) -> str | None:
-        """Returns what prevents writing a new file where nothing is captured.
-
-        `target` is None if the file comes from several snapshots. Raises `StoreCorrupt` if the snapshot has both a file
-        and a folder there.
-        """
+        """Returns what prevents writing a new file where nothing is captured; no target if it comes from several."""
         if (why := self.skipped(path)) is not None:
             return why
         if (blocked := self._blocked_way(path)) is not None:
@@ -139,7 +135,7 @@ def _inherited(
 
 
 def ignored_files(work_tree: WorkTree, paths: Iterable[RelPath], call: Call) -> frozenset[RelPath]:
-    """Returns those paths with a file or symlink that the last capture ignored. Raises `IoError` and `Cancelled`."""
+    """Returns those paths with a file or symlink that the last capture ignored."""
     found = set()
     for path in paths:
         call.check()
@@ -164,9 +160,8 @@ def with_only_copies(
 ) -> Plan:
     """Returns the plan with moves for what no snapshot has; what cannot be moved is not deleted.
 
-    `plan` already has the directories that move as a whole. `moved` are the new names of files that are not to be
-    deleted or replaced. `targets` are the snapshots that the files come from, and `is_free` says whether a name is
-    available.
+    `plan` already has the directories that move as a whole; `moved` are the new names of files that must survive;
+    `targets` are the snapshots that the files come from.
     """
     deletes = {delete.path for delete in plan.deletes}
     writes = {write.path: write for write in plan.writes}

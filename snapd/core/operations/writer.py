@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,26 +15,83 @@ from snapd.core.feed import ChangeFeed, DriftNotifier, EventLog, Listeners, Reve
 from snapd.core.seams import Policy
 from snapd.failpoints import failpoint
 from snapd.model.call import Call, IdleCall
-from snapd.model.errors import Cancelled, Interrupted, SnapdError, StoreCorrupt
+from snapd.model.errors import Cancelled, Interrupted, SnapdError, StoreCorrupt, WorkspaceNotOpen
 from snapd.model.plan import Plan
 from snapd.model.snapshot import CaptureSettings, FileOutcome, Outcome, RelPath, Snapshot
-from snapd.model.timeline import (
-    Event,
-    EventPayload,
-    Intent,
-    Operated,
-    SnapshotId,
-    Span,
-    StepId,
-    StepsLeft,
-)
+from snapd.model.timeline import Event, EventPayload, Intent, Operated, SnapshotId, Span, StepId, StepsLeft
 from snapd.store.store import Store
 from snapd.worktree.worktree import WorkTree
 
 from .editors import Editors
 from .edits import Edits, without_concurrent_edits
 from .recovery import abandoned, directories, done, finished, intent_of, notice_of, record_of, remaining
-from .write_lock import WriteLock
+
+
+class WriteLock:
+    """The write lock, which is available until the workspace is closed; `waiting` counts the waiting requests."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counting = threading.Lock()
+        self.waiting = 0
+        self._is_closed = False
+
+    @contextmanager
+    def held(self, call: Call) -> Iterator[None]:
+        """Waits for the lock, and holds it for the block. Raises `WorkspaceNotOpen` if it was closed meanwhile."""
+        with self._wanting():
+            call.acquire(self._lock)
+        with self._locked(call):
+            yield
+
+    @contextmanager
+    def held_while_idle(self) -> Iterator[IdleCall]:
+        """Holds the lock for the block; yields a call that is cancelled as soon as another request wants to write.
+
+        Raises `Cancelled` if another one writes or waits, and `WorkspaceNotOpen` if the workspace is closed.
+        """
+        call = IdleCall(lambda: self.waiting > 0)
+        if not self._lock.acquire(blocking=False):
+            raise Cancelled("somebody else is writing")
+        with self._locked(call):
+            yield call
+
+    @contextmanager
+    def closing(self) -> Iterator[bool]:
+        """Waits for the lock for the last time; yields whether this is the first time."""
+        with self._wanting():
+            self._lock.acquire()
+        try:
+            is_first, self._is_closed = not self._is_closed, True
+            yield is_first
+        finally:
+            self._lock.release()
+
+    @contextmanager
+    def _locked(self, call: Call) -> Iterator[None]:
+        # every holder passes here, so that no request writes to a closed workspace
+        try:
+            call.check()
+            if self._is_closed:
+                # the descriptor may have been reused by now, and another process may have the store
+                raise WorkspaceNotOpen(
+                    "the workspace was closed while the request waited", hint="open the folder again"
+                )
+            yield
+        finally:
+            self._lock.release()
+            call.leave_turn()
+
+    @contextmanager
+    def _wanting(self) -> Iterator[None]:
+        with self._counting:
+            self.waiting += 1
+        try:
+            yield
+        finally:
+            with self._counting:
+                self.waiting -= 1
+
 
 Arriving = Callable[[Event, SnapshotId], "Sequence[Event]"]
 """Returns numbered events of another machine to insert between two of this one.
@@ -95,11 +153,7 @@ class Writer:
 
     @contextmanager
     def turn(self, call: Call) -> Iterator[None]:
-        """Waits for the write lock; first finishes what a crash interrupted.
-
-        Raises `Cancelled`, `WorkspaceNotOpen` if the workspace was closed meanwhile, and `StorageFull` or `IoError` if
-        notifications cannot be numbered.
-        """
+        """Waits for the write lock; first finishes what a crash interrupted. Raises as `WriteLock.held`."""
         with self.alone(call):
             self._store.finish_erasing()
             self.event_log.prepare()
@@ -108,10 +162,9 @@ class Writer:
 
     @contextmanager
     def idle_turn(self) -> Iterator[IdleCall]:
-        """Holds the write lock while no other request wants it, for work that does not change the work tree.
+        """Holds the write lock as `held_while_idle` does, for work that does not change the work tree.
 
-        Yields a call that is cancelled as soon as another request wants to write. Raises `Cancelled` if another one
-        writes or waits, or an interrupted operation must be finished first; and `WorkspaceNotOpen`.
+        Raises `Cancelled`, too, if an interrupted operation must be finished first.
         """
         with self.write_lock.held_while_idle() as call:
             if not (self._settled or self._store.intent() is None):
@@ -120,10 +173,7 @@ class Writer:
 
     @contextmanager
     def alone(self, call: Call) -> Iterator[None]:
-        """Waits for the write lock, but finishes no interrupted operation: the store may be too damaged for that.
-
-        Raises `Cancelled`, and `WorkspaceNotOpen` if the workspace was closed meanwhile.
-        """
+        """Waits for the write lock, but finishes no interrupted operation: the store may be too damaged for that."""
         with self.write_lock.held(call):
             try:
                 yield
@@ -181,10 +231,7 @@ class Writer:
         return snapshot
 
     def track(self, snapshot: Snapshot, what: EventPayload, call: Call, *following: EventPayload) -> None:
-        """Records a snapshot and events with it as head, all or none, and notifies of it.
-
-        If it raises `StorageFull`, `StoreCorrupt`, `IoError` or `Cancelled`, nothing was recorded.
-        """
+        """Records a snapshot and events with it as head, all or none, and notifies of it."""
         previous = self._store.last
         head = self._store.identify(snapshot)
         call.commit()
@@ -223,9 +270,9 @@ class Writer:
         """Carries out a plan, after a snapshot of the current state, and records the operation.
 
         `before` is the work tree as just captured, and `forced` are the ignored paths captured with it. The call may be
-        cancelled until the first file is moved. With `step_id`, the timeline records the end of that step instead of
-        the operation; with `arriving`, the events of another machine that explain the files. If it raises
-        `StoreCorrupt`, `StorageFull`, `WorkspaceGone`, `IoError` or `Cancelled`, nothing was changed.
+        cancelled until the first file is moved; after any error, nothing was changed. With `step_id`, the timeline
+        records the end of that step instead of the operation; with `arriving`, the events of another machine that
+        explain the files.
         """
         recorded = self._store.recorded(before, "before", operation_id=operation.operation_id)
         intent = intent_of(plan, operation, forced, step_id)

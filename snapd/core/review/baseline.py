@@ -19,16 +19,11 @@ _PLACES = 32
 
 @attrs.frozen
 class LineOrigin:
-    """Where a line comes from.
-
-    Attributes:
-        accepted: whether a person has accepted it; a person's own lines are.
-        removed_by: the agent that removed it, if it was deleted and came back; None if a person did.
-    """
+    """Where a line comes from."""
 
     writer: LineWriter
-    accepted: bool
-    removed_by: LineWriter | None = None
+    accepted: bool  # whether a person has accepted it; a person's own lines are
+    removed_by: LineWriter | None = None  # the agent that removed it before it came back; None if a person did
 
 
 _numbers = itertools.count()
@@ -67,9 +62,9 @@ class DeletedLines:
         self._origins += origins
 
     def origins(self, lines: Sequence[bytes], otherwise: LineOrigin) -> list[LineOrigin]:
-        """Returns the origins of lines that came back: the longest runs deleted together, the latest deletions first.
+        """Returns the origins of lines that came back (`otherwise` for a line that was never deleted).
 
-        A line that was never deleted gets `otherwise`.
+        Looks for the longest runs deleted together, the latest deletions first.
         """
         found: list[LineOrigin] = []
         while len(found) < len(lines):
@@ -92,16 +87,13 @@ class DeletedLines:
 
 @attrs.frozen
 class Block:
-    """A range of lines that differs between baseline and file: the first line from 0, and the one after the last.
-
-    `steps` wrote or removed them, in the order of their first change of the file. Equal lines surround the block.
-    """
+    """A range of lines that differs between baseline and file, between equal lines: from 0, without the end."""
 
     start: int
     end: int
     base_start: int
     base_end: int
-    steps: tuple[StepId, ...]
+    steps: tuple[StepId, ...]  # wrote or removed them, in the order of their first change of the file
 
 
 @attrs.define
@@ -111,27 +103,19 @@ class Baseline:
     Lines of the file are equal to lines of the baseline in the same order. A person's change of equal lines is made in
     the baseline, too, and so is one that touches an agent's change from outside. A person's change within an agent's
     change becomes a part of it.
-
-    Attributes:
-        path: where the baseline has the file: another path if an agent moved it.
-        entry: the file, if it is still the one before the first change, or the one that was kept.
-        is_text: whether it is text; an absent file counts as text.
-        gone: for each line, who removed it; None if the file has it.
-        equal: for each line of the file, its line in the baseline; None for a line that the baseline lacks.
-        began: the work tree before the first change; None if unknown.
-        is_mixed: whether a person changed something within the changes of agents.
     """
 
-    path: RelPath
-    entry: Entry | None
+    path: RelPath  # where the baseline has the file: another path if an agent moved it
+    entry: Entry | None  # the file, if it is still the one before the first change, or the one that was kept
     mode: int | None
     lines: list[bytes]
-    is_text: bool
-    gone: list[LineWriter | None]
+    is_text: bool  # whether it is text; an absent file counts as text
+    gone: list[LineWriter | None]  # for each line, who removed it; None if the file has it
+    # for each line of the file, its line in the baseline; None for a line that the baseline lacks
     equal: list[int | None]
-    began: SnapshotId | None
+    began: SnapshotId | None  # the work tree before the first change; None if unknown
     steps: dict[StepId, None] = attrs.field(factory=dict)
-    is_mixed: bool = False
+    is_mixed: bool = False  # whether a person changed something within the changes of agents
 
     @classmethod
     def of(
@@ -175,11 +159,10 @@ class Baseline:
         *,
         is_text: bool,
     ) -> None:
-        """Applies a change of the file.
+        """Applies a change of the file `old`, the edits `made` in line order; it is text on both sides or on neither.
 
-        `old` is the file before, and `made` are the edits in line order. `origins` has the origins of each edit's new
-        lines; `removers` the agents that had removed each edit's old lines before they came back, empty for no line.
-        `is_text` says whether the file is text before and afterwards.
+        `origins` has the origins of each edit's new lines; `removers` the agents that had removed each edit's old lines
+        before they came back, empty for no line.
         """
         back = (origin.writer for came in origins for origin in came if not origin.accepted)
         again = (remover for went in removers for remover in went if remover is not None)
@@ -268,10 +251,9 @@ class Baseline:
     def keep(
         self, path: RelPath, entry: Entry | None, lines: list[bytes] | None, now: list[bytes], texts: Texts
     ) -> None:
-        """Makes what a person kept the baseline.
+        """Makes what a person kept the baseline, at the path of the file: a move is accepted, too.
 
-        `path` is where the file is: a move is accepted, too. `entry` is None for no file; `lines` are its lines, None
-        if it is not text; and `now` are the current lines.
+        `entry` is None for no file; `lines` are its lines, None if it is not text; and `now` are the current lines.
         """
         new = lines or []
         gone: list[LineWriter | None] = [None] * len(new)
@@ -320,17 +302,12 @@ class Baseline:
 
 @attrs.frozen
 class Version:
-    """A file as it was for a while. Times are in milliseconds since 1970.
-
-    Attributes:
-        since: the earliest time; None if unknown.
-        until: the latest time; None if unknown, or if it is still like this.
-    """
+    """A file as it was for a while, in milliseconds since 1970."""
 
     lines: Sequence[bytes]
     writers: Sequence[LineWriter]
-    since: int | None
-    until: int | None
+    since: int | None  # None if unknown
+    until: int | None  # None if unknown, or if it is still like this
 
 
 _Distance = tuple[int, int]
@@ -341,16 +318,14 @@ _FAR: _Distance = (1 << 62, 0)
 def writers_of(
     text: bytes, when: int | None, versions: Callable[[], Iterable[Version]], texts: Texts
 ) -> list[LineWriter]:
-    """Returns who wrote each line of a text, such as a committed one. Raises `IoError` and `Cancelled`.
+    """Returns who wrote each line of a text, such as a committed one, from all versions of its file, oldest first.
 
-    The text is compared with all versions of its file. An identical version decides. Otherwise, a line belongs to its
-    writer in a version that has it; the one with the most lines of the text comes first, since a commit may combine
-    several versions. Among equals, the version that existed at the time of the text decides, or else the latest. Line
-    ends do not count, since others may store them differently. A line that no version has at this place is by
-    `UNKNOWN`.
+    An identical version decides. Otherwise, a line belongs to its writer in a version that has it; the one with the
+    most lines of the text comes first, since a commit may combine several versions. Among equals, the version that
+    existed at the time of the text (`when`, ms since 1970) decides, or else the latest. Line ends do not count, since
+    others may store them differently. A line that no version has at this place is by `UNKNOWN`.
 
-    `when` is the time of the text in milliseconds since 1970; None if unknown. `versions` returns those of the file,
-    oldest first; it is called again if none is identical.
+    `versions` is called again if none is identical.
     """
     wanted = without_ends(split_lines(text))
     # most often there is one, and to look for it takes no comparison
@@ -409,7 +384,6 @@ def without_ends(lines: Sequence[bytes]) -> list[bytes]:
 
 
 def _time_distance(version: Version, when: int | None) -> int:
-    """The distance in time between a version and another time."""
     if when is None:
         return 0
     too_early = 0 if version.since is None else version.since - when

@@ -40,7 +40,7 @@ class Texts:
     call: Call
 
     def lines(self, entry: Entry | None) -> list[bytes] | None:
-        """Returns the lines of a file, none for no file; None if not text, or over 10 MB. Raises `StoreCorrupt`."""
+        """Returns the lines of a file, none for no file; None if not text, or over 10 MB."""
         if entry is None:
             return []
         if entry.mode == SYMLINK:
@@ -49,7 +49,7 @@ class Texts:
         return None if data is None or is_binary(data) else split_lines(data)
 
     def edits(self, old: list[bytes], new: list[bytes]) -> list[Edit]:
-        """Returns the edits between two texts. Raises `IoError` and `Cancelled`."""
+        """Returns the edits between two texts."""
         self.call.check()
         return edits(old, new, self.differ, self.call)
 
@@ -57,7 +57,7 @@ class Texts:
 _EVENTS_AT_ONCE = 20
 
 Nature = Literal["agent", "person", "redo", "keep"]
-"""The maker of a change: an agent; a person, by hand or by an operation; or a redo, which repeats an agent's change.
+"""The maker of a change: an agent, a person by hand or by an operation, or a redo, which repeats an agent's change.
 
 "keep": a person accepted what was changed.
 """
@@ -65,18 +65,12 @@ Nature = Literal["agent", "person", "redo", "keep"]
 
 @attrs.frozen
 class LineWriter:
-    """Who wrote or removed a line.
+    """Who wrote or removed a line."""
 
-    Attributes:
-        kind: "step" for an agent in a step, "user" for a person, "before" for lines from before snapd watched,
-            "unknown" for all others.
-        steps: the steps that may have written it: several if they were open together.
-        milliseconds: when it was noticed, since 1970; None if unknown.
-    """
-
+    # "step" for an agent, "user" for a person, "before" for lines from before snapd watched, "unknown" for all others
     kind: Literal["step", "user", "before", "unknown"]
-    steps: tuple[StepId, ...] = ()
-    milliseconds: int | None = None
+    steps: tuple[StepId, ...] = ()  # those that may have written it: several if they were open together
+    milliseconds: int | None = None  # when it was noticed, since 1970; None if unknown
 
 
 BEFORE = LineWriter("before")
@@ -94,34 +88,22 @@ class UserOperation:
 
 @attrs.frozen
 class FileChange:
-    """One change of a file.
-
-    Attributes:
-        old: the file before; None for no file.
-        new: the file afterwards, or what a person kept of it; None for no file.
-        by: who wrote the new lines.
-        operation: the operation that made it. Lines of others that it brought back keep their writers.
-        source: where the file was, if the change moved it; `old` is the file there.
-        went: whether the file got another name, under which it continues.
-        before: the work tree before the change; None if it is not a change of the work tree.
-    """
+    """One change of a file; None for no file."""
 
     path: RelPath
     old: Entry | None
-    new: Entry | None
+    new: Entry | None  # the file afterwards, or what a person kept of it
     nature: Nature
-    by: LineWriter
+    by: LineWriter  # who wrote the new lines
+    # the operation that made it. Lines of others that it brought back keep their writers.
     operation: UserOperation | None = None
-    source: RelPath | None = None
-    went: bool = False
-    before: SnapshotId | None = None
+    source: RelPath | None = None  # where the file was, if the change moved it; `old` is the file there
+    went: bool = False  # whether the file got another name, under which it continues
+    before: SnapshotId | None = None  # the work tree before the change; None if it is not a change of the work tree
 
 
 def list_files(timeline: Timeline, objects: ObjectStore, call: Call) -> None:
-    """Lists the files of all events not listed yet, see `Timeline.list_files`. Raises `StoreCorrupt`.
-
-    After `Cancelled`, the files of some events are listed.
-    """
+    """Lists the files of all events not listed yet, see `Timeline.list_files`; of some of them if cancelled."""
     while numbers := timeline.unlisted(_EVENTS_AT_ONCE):
         files: dict[int, Sequence[FileChangeRow]] = {}
         for seq in numbers:
@@ -159,10 +141,10 @@ def touched(objects: ObjectStore, seq: int, part: Part, old: State, new: State) 
 
 @attrs.frozen
 class Attributor:
-    """Attributes changes of files to their makers.
+    """Attributes changes of files to their makers, given what separates steps (see `StepChanges.authors`).
 
-    `authors` returns what separates the changes of steps, see `StepChanges.authors`. `is_elsewhere` says whether a file
-    belongs to another history, which knows who changed it where this one does not.
+    A file for which `is_elsewhere` holds belongs to another history, which knows who changed it where this one does
+    not.
     """
 
     _timeline: Timeline
@@ -243,15 +225,10 @@ def _joined(
 
 @attrs.frozen
 class NameHistory:
-    """The history of a file under all its names.
+    """The history of a file under all its names."""
 
-    Attributes:
-        rows: its rows of listed events, oldest first; both names of a move.
-        replaced: the other files that were at one of its names before it: their names, and the numbers of the events by
-            which this one came.
-    """
-
-    rows: Sequence[FileChangeRow]
+    rows: Sequence[FileChangeRow]  # its rows of listed events, oldest first; both names of a move
+    # other files at its names before it, each with the number of the event by which this one came
     replaced: list[tuple[RelPath, int]]
 
 

@@ -19,19 +19,13 @@ from .fold import FileFold, PendingFile, PendingTexts
 
 @attrs.frozen
 class Choice:
-    """A selection of pending changes; all of them by default.
+    """A selection of pending changes; all of them by default."""
 
-    Attributes:
-        files: only these files, or those below these directories; empty for all. A moved file matches under both names.
-        hunks: only these hunks of the only file, counted from 0; None for all.
-        is_owner: only changes of steps for which this is true; None for all.
-        expect: the ids of the files that the person was shown.
-    """
-
+    # only these files, or those below these directories; empty for all. A moved file matches under both names.
     files: tuple[RelPath, ...] = ()
-    hunks: tuple[int, ...] | None = None
-    is_owner: Callable[[StepId], bool] | None = None
-    expect: Mapping[RelPath, str] = attrs.field(factory=dict)
+    hunks: tuple[int, ...] | None = None  # only these hunks of the only file, counted from 0; None for all
+    is_owner: Callable[[StepId], bool] | None = None  # only changes of steps for which this is true; None for all
+    expect: Mapping[RelPath, str] = attrs.field(factory=dict)  # the ids of the files that the person was shown
 
     def among(self, files: Iterable[PendingFile]) -> list[PendingFile]:
         """Returns the selected ones of some files with pending changes."""
@@ -59,7 +53,7 @@ class Choice:
 
 
 def _names(file: PendingFile, there: Collection[RelPath]) -> tuple[RelPath, ...]:
-    """The names of a file, except a former one that another file has by now."""
+    """Returns the names of a file, except a former one that another file has by now."""
     source = file.summary.renamed_from
     return (file.path,) if source is None or source in there else (file.path, source)
 
@@ -67,7 +61,7 @@ def _names(file: PendingFile, there: Collection[RelPath]) -> tuple[RelPath, ...]
 def kept_text(choice: Choice, fold: FileFold, file: PendingTexts, texts: Texts) -> bytes | None:
     """Returns the baseline's text once the selected changes are kept; None if all of them are.
 
-    Raises `IoError`, `Cancelled`, and `InvalidParams` if there are no such hunks.
+    Raises `InvalidParams` if there are no such hunks.
     """
     if choice.hunks is not None:
         left = [hunk.hunk.index for hunk in file.hunks if hunk.hunk.index not in choice.hunks]
@@ -89,22 +83,18 @@ def kept_text(choice: Choice, fold: FileFold, file: PendingTexts, texts: Texts) 
 
 @attrs.frozen
 class FileRevert:
-    """What becomes of a file whose pending changes are reverted.
+    """What becomes of a file whose pending changes are reverted."""
 
-    Attributes:
-        text: the file's text; None if all changes are reverted.
-        shared: whether the file stays as it is, because steps that are not selected took part in the changes.
-    """
-
-    text: bytes | None = None
+    text: bytes | None = None  # the file's text; None if all changes are reverted
+    # whether the file stays as it is, because steps that are not selected took part in the changes
     shared: bool = False
 
 
 def reverted(choice: Choice, fold: FileFold, file: PendingTexts, texts: Texts, *, overwrites: bool) -> FileRevert:
     """Returns what a file becomes once the selected changes are reverted.
 
-    `overwrites` says whether to revert changes in which steps outside the selection took part. Raises `IoError`,
-    `Cancelled`, and `InvalidParams` if there are no such hunks.
+    `overwrites` says whether to revert changes in which steps outside the selection took part. Raises `InvalidParams`
+    if there are no such hunks.
     """
     if choice.hunks is not None:
         text = without(file.before, file.after, choice.hunks, texts.differ, texts.call)

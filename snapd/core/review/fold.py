@@ -29,18 +29,12 @@ class PendingHunk:
 
 @attrs.frozen(cache_hash=True)
 class PendingFile:
-    """A file with pending changes, without their texts.
-
-    Attributes:
-        id: an opaque id of what is pending, that is, of the baseline and the file.
-        hunks: how many hunks; none for what is not text.
-        owners: the steps whose changes are pending.
-    """
+    """A file with pending changes, without their texts."""
 
     summary: FileSummary
-    id: str
-    hunks: int
-    owners: tuple[StepId, ...]
+    id: str  # an opaque id of what is pending, that is, of the baseline and the file
+    hunks: int  # how many; none for what is not text
+    owners: tuple[StepId, ...]  # the steps whose changes are pending
 
     @property
     def path(self) -> RelPath:
@@ -50,22 +44,15 @@ class PendingFile:
 
 @attrs.frozen
 class PendingTexts:
-    """The pending changes of a file, line by line.
-
-    Attributes:
-        hunks: what differs; none for what is not text. The text of a symlink is its target.
-        before: the bytes of the baseline; empty for what is not text, as is `after`.
-        old_mode: of the baseline; None for no file, as is `new_mode`.
-        too_large: whether either side is over 10 MB.
-    """
+    """The pending changes of a file, line by line."""
 
     file: PendingFile
-    hunks: tuple[PendingHunk, ...]
-    before: bytes
+    hunks: tuple[PendingHunk, ...]  # none for what is not text; the text of a symlink is its target
+    before: bytes  # the baseline; empty for what is not text, as is `after`
     after: bytes
-    old_mode: int | None
+    old_mode: int | None  # of the baseline; None for no file, as is `new_mode`
     new_mode: int | None
-    too_large: bool
+    too_large: bool  # whether either side is over 10 MB
 
     def decoded(self) -> tuple[str, str, str | None]:
         """Returns both sides as text, and the name of the encoding as in `decode`."""
@@ -75,15 +62,10 @@ class PendingTexts:
 
 @attrs.frozen
 class FoldSummary:
-    """A file without recent changes, without its texts, to save memory.
-
-    Attributes:
-        baseline_path: where the baseline has it; None if nothing is pending.
-        pending: its pending changes; None if there are none.
-    """
+    """A file without recent changes, without its texts, to save memory."""
 
     path: RelPath
-    baseline_path: RelPath | None
+    baseline_path: RelPath | None  # where the baseline has it; None if nothing is pending
     is_gone: bool
     pending: PendingFile | None
 
@@ -99,28 +81,20 @@ class _State:
 
 @attrs.define
 class FileFold:
-    """One file, after all changes that were added so far.
-
-    Attributes:
-        now: the file; None for no file.
-        lines: its lines; none if it is not text.
-        removers: for each line that an operation brought back, the agent that had removed it.
-        is_text: whether it is text; an absent file counts as text.
-        pending: what a person has accepted, if that differs from the file; None if all of it is accepted.
-        is_reviewed: whether to track what is accepted; otherwise `pending` stays None.
-        is_own: whether the file's own changes alone give the same fold: not if it met another file at one of its names.
-        shown: its entry in a list of pending files, if it did not change since.
-    """
+    """One file, after all changes that were added so far."""
 
     path: RelPath
-    now: Entry | None
-    lines: list[bytes]
+    now: Entry | None  # the file; None for no file
+    lines: list[bytes]  # its lines; none if it is not text
     writers: list[LineWriter]
-    removers: list[LineWriter | None]
-    is_text: bool
-    is_reviewed: bool = True
+    removers: list[LineWriter | None]  # for each line that an operation brought back, the agent that had removed it
+    is_text: bool  # whether it is text; an absent file counts as text
+    is_reviewed: bool = True  # whether to track what is accepted; otherwise `pending` stays None
+    # what a person has accepted, if that differs from the file; None if all of it is accepted
     pending: Baseline | None = None
+    # whether the file's own changes alone give the same fold: not if it met another file at one of its names
     is_own: bool = True
+    # its entry in a list of pending files, if it did not change since
     shown: PendingFile | None = attrs.field(default=None, init=False)
     _buried: DeletedLines = attrs.field(factory=DeletedLines)
     # before and after each of a person's operations
@@ -138,7 +112,7 @@ class FileFold:
 
     @classmethod
     def begun(cls, path: RelPath, entry: Entry | None, texts: Texts, *, is_reviewed: bool = True) -> FileFold:
-        """Begins with a file as it was before the first change. Raises `StoreCorrupt`."""
+        """Begins with a file as it was before the first change."""
         lines = texts.lines(entry)
         count = len(lines or [])
         return cls(
@@ -163,7 +137,7 @@ class FileFold:
         )
 
     def is_baseline(self, path: RelPath, entry: Entry | None, texts: Texts) -> bool:
-        """Whether a file equals the baseline. Raises `StoreCorrupt`."""
+        """Whether a file equals the baseline."""
         lines = texts.lines(entry)
         return self.pending is not None and self.pending.equals(path, entry, lines or [], is_text=lines is not None)
 
@@ -177,13 +151,13 @@ class FileFold:
         self._buried = buried
 
     def add(self, change: FileChange, texts: Texts) -> None:
-        """Adds the next change. Raises `StoreCorrupt`. After `IoError` or `Cancelled`, the fold is unusable."""
+        """Adds the next change. After `IoError` or `Cancelled`, the fold is unusable."""
         self.shown = None
         if change.nature == "keep":
             self._keep(change, texts)
             return
         if change.old != self.now:
-            # the events that say how it came to that have expired
+            # the events that explain it have expired
             self._change(attrs.evolve(change, new=change.old, nature="person", by=BEFORE, operation=None), texts)
         is_persons = change.nature == "person"
         before = self._state() if is_persons and change.operation is not None and self.is_reviewed else None
@@ -192,7 +166,7 @@ class FileFold:
         self._change(change, texts)
         self.path = change.path
         if change.went:
-            # what was pending in it is gone with it
+            # its pending changes are gone with it
             self.pending = None
         self._settle()
         if before is not None and change.operation is not None:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
+import pygit2
 
 from snapd.core.compare.edits import hunks
 from snapd.core.compare.text import is_binary
@@ -19,10 +20,12 @@ from snapd.store.object_store import ObjectStore
 from snapd.store.timeline.timeline import Timeline
 
 _DIGITS = 32
+_FOLD_VERSION = 1
+"""Changes with what is folded from the same events: folds that another snapd kept are not used."""
 
 
 def view(fold: FileFold, texts: Texts) -> PendingTexts:
-    """Returns the pending changes of a file that has some. Raises `StoreCorrupt`, `IoError` and `Cancelled`."""
+    """Returns the pending changes of a file that has some."""
     pending = fold.pending
     assert pending is not None
     is_text = fold.is_text and pending.is_text
@@ -66,7 +69,7 @@ def view(fold: FileFold, texts: Texts) -> PendingTexts:
 
 
 def listed(file: FileFold | FoldSummary, texts: Texts) -> PendingFile:
-    """Returns a file's entry in a list of pending files; raises as `view`."""
+    """Returns a file's entry in a list of pending files."""
     if isinstance(file, FoldSummary):
         assert file.pending is not None
         return file.pending
@@ -87,7 +90,7 @@ def _is_binary(entry: Entry | None, texts: Texts) -> bool:
 
 
 def _id(fold: FileFold, pending: Baseline) -> str:
-    """An id of what is shown, which is stable as long as baseline and file are."""
+    """Returns an id of what is shown, which is stable as long as baseline and file are."""
     opaque = pending.entry.oid if pending.entry is not None and not pending.is_text else b""
     now = (b"", b"") if fold.now is None else (fold.now.oid, b"%o" % fold.now.mode)
     digest = hashlib.sha256()
@@ -115,19 +118,24 @@ class NotReadYet:
 Remembered = FileFold | FoldSummary | NotReadYet
 
 
+def _summarize(fold: FileFold, texts: Texts) -> FoldSummary:
+    pending = None if fold.pending is None else listed(fold, texts)
+    return FoldSummary(fold.path, fold.baseline_path, fold.is_gone, pending)
+
+
 class RememberedFiles:
     """Files with pending changes, and some that had any."""
 
     def __init__(self) -> None:
         self._files: dict[RelPath, Remembered] = {}
-        # those that can rest, with their numbers of lines, the one that was changed last at the end
+        # the numbers of lines of files that can drop their texts, the latest changed last
         self._awake: dict[RelPath, int] = {}
         self._lines = 0
         self._unfolded: dict[RelPath, None] = {}
         self._away: dict[RelPath, None] = {}
 
     def get(self, path: RelPath) -> Remembered | None:
-        """The file at a path."""
+        """Returns the file at a path."""
         return self._files.get(path)
 
     def __iter__(self) -> Iterator[Remembered]:
@@ -135,7 +143,7 @@ class RememberedFiles:
 
     @property
     def unfolded(self) -> list[RelPath]:
-        """Returns the files whose changes must be folded; the one that was changed last is at the end."""
+        """The files whose changes must be folded; the one that was changed last is at the end."""
         return list(self._unfolded)
 
     @property
@@ -161,10 +169,7 @@ class RememberedFiles:
             self._lines += len(file.lines)
 
     def compact(self, texts: Texts) -> None:
-        """Drops the texts of the files that were changed longest ago, and those of them with nothing pending.
-
-        Raises as `view`; then some files have been dropped already.
-        """
+        """Drops the texts of the files that were changed longest ago, and those of them with nothing pending."""
         while len(self._awake) > WITH_TEXTS and self._lines > WITH_LINES:
             path = next(iter(self._awake))
             fold = self._files[path]
@@ -172,7 +177,7 @@ class RememberedFiles:
             if fold.pending is None:
                 self.put(path, None)
             else:
-                self.put(path, FoldSummary(fold.path, fold.baseline_path, fold.is_gone, listed(fold, texts)))
+                self.put(path, _summarize(fold, texts))
 
 
 class Draft:
@@ -190,7 +195,7 @@ class Draft:
         return self._changed
 
     def get(self, path: RelPath) -> Remembered | None:
-        """The file at a path."""
+        """Returns the file at a path."""
         return self._changed[path] if path in self._changed else self._remembered.get(path)
 
     def pop(self, path: RelPath) -> Remembered | None:
@@ -243,12 +248,10 @@ class PendingFiles:
         self._settled = _SettledState(-1)
 
     def at(self, last: int, unrecorded: Iterable[FileChange], texts: Texts) -> Mapping[RelPath, FileFold | FoldSummary]:
-        """Returns the files with pending changes, by path; raises as `view`.
-
-        `last` is the number of the last event that counts, and `unrecorded` what changed since.
-        """
+        """Returns the files with pending changes, by path, after event number `last` and the changes since."""
         with texts.call.holding(self._lock):
             list_files(self._timeline, self._objects, texts.call)
+            since = self._timeline.epoch, self._timeline.next_seq
             # once a client ends an abandoned step by id, the step owns more
             if self._settled.epoch != self._timeline.epoch or any(
                 len(self._timeline.spans(step_id)) != count for step_id, count in self._settled.left.items()
@@ -263,7 +266,7 @@ class PendingFiles:
                     unsettled.append((event, changes))
                 else:
                     self._settle(event, changes, texts)
-            self._fold_all(texts)
+            self._fold_all(texts, *since)
             draft = Draft(self._settled.files)
             for event, changes in unsettled:
                 self._add(draft, changes, event.seq, texts)
@@ -271,7 +274,7 @@ class PendingFiles:
             return {file.path: file for file in draft.files() if file.baseline_path is not None}
 
     def fold(self, file: FileFold | FoldSummary, texts: Texts) -> FileFold:
-        """Returns the texts of a file that `at` returned; raises as `at`."""
+        """Returns the texts of a file that `at` returned."""
         if isinstance(file, FileFold):
             return file
         with texts.call.holding(self._lock):
@@ -284,7 +287,7 @@ class PendingFiles:
         settled = self._settled
         texts.call.check()
         draft = Draft(settled.files)
-        # what an event did in two parts cannot be found again before both are done
+        # the history cannot be read again between the two parts of an event
         is_found_again = event.seen is None or not isinstance(event.what, Operated | Kept)
         self._add(draft, changes, event.seq, texts, may_wait=is_found_again)
         left = () if event.seen is None else event.seen.left
@@ -294,12 +297,22 @@ class PendingFiles:
         settled.seq = event.seq
         settled.files.compact(texts)
 
-    def _fold_all(self, texts: Texts) -> None:
-        """Folds the files that wait for it."""
-        files = self._settled.files
+    def _fold_all(self, texts: Texts, epoch: int, next_seq: int) -> None:
+        """Folds the files that wait for it, except for those whose folds the timeline has kept."""
+        files, last = self._settled.files, self._settled.seq
+        left = sorted(self._settled.left.items())
+        basis = f"{_FOLD_VERSION} {pygit2.LIBGIT2_VERSION} {left}"
+        folded: dict[RelPath, FoldSummary] = {}
         for path in files.unfolded:
-            files.put(path, self._history.before(path, self._settled.seq + 1, texts))
+            file: FileFold | FoldSummary | None = self._timeline.fold_of(path, last, basis, FoldSummary)
+            if file is None:
+                file = self._history.before(path, last + 1, texts)
+                if file is not None:
+                    folded[path] = _summarize(file, texts)
+            files.put(path, file)
             files.compact(texts)
+        if folded:
+            self._timeline.keep_folds(folded, last, basis, epoch, next_seq)
 
     def _add(
         self, draft: Draft, changes: Iterable[FileChange], seq: int, texts: Texts, *, may_wait: bool = False
@@ -341,7 +354,7 @@ class PendingFiles:
         return found
 
     def _folded(self, file: Remembered | None, seq: int, texts: Texts) -> FileFold | None:
-        """A file with its texts as it was before an event, for modification."""
+        """Returns a file with its texts as it was before an event, for modification."""
         if file is None:
             return None
         return file.copy() if isinstance(file, FileFold) else self._history.before(file.path, seq, texts)
@@ -359,9 +372,7 @@ class PendingFiles:
 class _SettledState:
     """The result of the events up to number `seq`, whose attribution is final.
 
-    Attributes:
-        files: the files with pending changes, and some that had any.
-        left: the abandoned steps, and how many spans each had then.
+    `left` has the abandoned steps, and how many spans each had then.
     """
 
     epoch: int
@@ -386,7 +397,7 @@ def _can_wait(change: FileChange, draft: Draft) -> bool:
 
 
 def _split_move(change: FileChange) -> tuple[FileChange, FileChange]:
-    """A move to a place that has pending changes of its own, as two changes."""
+    """Returns a move to a place that has pending changes of its own as two changes."""
     assert change.source is not None
     went = attrs.evolve(change, path=change.source, new=None, source=None)
     return went, attrs.evolve(change, old=None, source=None)

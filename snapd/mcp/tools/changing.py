@@ -1,7 +1,7 @@
 """The tools that change files: `undo`, `redo` and `restore_file`.
 
-Nothing changes files before its plan was seen: by the person, or else by the model, which brings the plan's token. It
-names the plan of the daemon, which carries out just that or nothing, and the arguments of the call.
+Files change only after their plan was seen: by the user, or by the model, which then passes the plan's token. The token
+stands for the arguments of the call and the daemon's plan, which the daemon carries out exactly or not at all.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .results import Status
 
     class DaemonOutcome(protocol.Outcome, total=False):
-        """What the daemon answers, whichever the action is."""
+        """The daemon's answer to any action."""
 
         steps: list[protocol.Step]
 
@@ -43,16 +43,16 @@ _FORM: dict[str, Any] = {
 }
 _WRITTEN = frozenset({"restored", "deleted", "merged"})
 _ORDER = {"conflict": 0, "failed": 1, "skipped": 2, "kept": 3}
-"""Of the files that are not done as asked, which come first."""
+"""The order of files that were not done as asked."""
 
 
 def undo(call: Call, params: UndoParams) -> Outcome:
-    """Takes back steps, or what one of them did to some files; raises `SnapdError` as the daemon does."""
+    """Undoes steps, or the changes of one step to some files."""
     _check_one(params, "step", "message")
     if params.step is None and params.files is not None:
-        raise InvalidParams("files: only with a step", hint="give the step whose changes to take back", field="files")
+        raise InvalidParams("files: only with a step", hint="name the step whose changes to undo", field="files")
     if params.count != 1 and (params.step is not None or params.message is not None):
-        raise InvalidParams("count: not together with step or message", hint="leave it out", field="count")
+        raise InvalidParams("count: cannot be used with step or message", hint="leave it out", field="count")
     if params.step is not None:
         step_id = find_step(call, params.step)["stepId"]
         if params.files is not None:
@@ -60,7 +60,7 @@ def undo(call: Call, params: UndoParams) -> Outcome:
         else:
             action = Action("undo", "session/undo", {"stepId": step_id})
     elif params.message is not None:
-        # its steps may be of any session: only who says so means this one
+        # its steps may belong to any session; a session is used only if it was given
         session_id = whose(call, params.session or "all")
         action = Action("undo", "session/undo", {"messageId": params.message, "sessionId": session_id})
     else:
@@ -69,20 +69,20 @@ def undo(call: Call, params: UndoParams) -> Outcome:
 
 
 def redo(call: Call, params: RedoParams) -> Outcome:
-    """Does again what was taken back last; raises `SnapdError` as the daemon does."""
+    """Redoes what was undone last."""
     action = Action("redo", "session/redo", {"sessionId": whose(call, params.session), "count": params.count})
     return carry_out(call, action, params.token)
 
 
 def restore_file(call: Call, params: RestoreFileParams) -> Outcome:
-    """Brings a file or a folder back from a snapshot; raises `SnapdError` as the daemon does."""
+    """Restores a file or folder from a snapshot."""
     _check_one(params, "step", "snapshot")
     if params.step is not None:
         step = find_step(call, params.step)
         found = step["from"] if params.when == "before" else step.get("to")
         if found is None:
             raise InvalidParams(
-                f"step {step['stepId']!r} is still open", hint="there is no 'after' before it has ended", field="when"
+                f"step {step['stepId']!r} is still open", hint="use 'before', or wait until it has ended", field="when"
             )
     elif params.snapshot is not None:
         found = find_snapshot(call, params.snapshot)
@@ -95,20 +95,13 @@ def restore_file(call: Call, params: RestoreFileParams) -> Outcome:
 
 
 def _check_one(params: object, first: str, second: str) -> None:
-    """Makes sure that at most one of two arguments is given; raises `InvalidParams`."""
     if getattr(params, first) is not None and getattr(params, second) is not None:
-        raise InvalidParams(f"{second}: not together with {first}", hint="give one of them", field=second)
+        raise InvalidParams(f"{second}: cannot be used with {first}", hint="give one of them", field=second)
 
 
 @attrs.frozen
 class Action:
-    """What a call is to do.
-
-    Attributes:
-        tool: the tool that was called.
-        method: of the request to the daemon.
-        params: of that request, without `dryRun`, `expect` and `details`.
-    """
+    """The request of a call to the daemon; `params` without `dryRun`, `expect` and `details`."""
 
     tool: str
     method: Any
@@ -116,17 +109,11 @@ class Action:
 
 
 def carry_out(call: Call, action: Action, token: str | None) -> Outcome:
-    """Does something once its plan is agreed on; otherwise answers with the plan, or asks the person.
+    """Carries out an action whose plan was agreed on; else answers with the plan, or asks the user.
 
-    Args:
-        call: of the tool.
-        action: what to do.
-        token: of the plan, if the model has seen it.
-
-    Raises:
-        SnapdError: there is nothing to do, or it cannot be done.
+    `token` is that of the plan, if the model has seen it.
     """
-    # where the person can be asked, no token stands in for them: the model may have it from elsewhere
+    # if the user can be asked, a token does not replace them: the model may have got it elsewhere
     if token is not None and not call.terms.shows_forms:
         try:
             return _carry_out(call, action, token)
@@ -142,7 +129,7 @@ def carry_out(call: Call, action: Action, token: str | None) -> Outcome:
 
 
 def _ask(call: Call, action: Action, plan: DaemonOutcome) -> Answer:
-    """Asks the person until they have agreed to the plan as it is by then, or have not agreed."""
+    """Asks the user until they agree to the plan as it is by then, or decline."""
     again = False
     while True:
         verdict = call.ask_person(_question(action, plan, again=again), _FORM)
@@ -153,7 +140,7 @@ def _ask(call: Call, action: Action, plan: DaemonOutcome) -> Answer:
 
 
 def _ask_by_result(call: Call, action: Action, plan: DaemonOutcome) -> Outcome:
-    """Has the client ask the person, and call again with what they said."""
+    """Has the client ask the user and call again with the answer."""
     verdict = call.replied(_QUESTION, _token(action, plan))
     if verdict is not None:
         try:
@@ -164,16 +151,16 @@ def _ask_by_result(call: Call, action: Action, plan: DaemonOutcome) -> Outcome:
 
 
 def _settled(call: Call, action: Action, plan: DaemonOutcome, verdict: Verdict) -> Answer:
-    """The answer after the person has seen a plan; raises `PlanChanged` if they agreed, but it is another by now."""
+    """The answer after the user has seen a plan. Raises `PlanChanged` if they agreed to one that has changed since."""
     if verdict != "yes":
         return _answer(action, "declined", plan, unanswered=verdict == "none")
     return _carry_out(call, action, _token(action, plan))
 
 
 def _carry_out(call: Call, action: Action, token: str) -> Answer:
-    """Does it if the token is that of the plan as it is now; raises `PlanChanged`."""
+    """Carries out the plan if it still has this token. Raises `PlanChanged`."""
     plan, _, arguments = token.partition(".")
-    # no plan has a name with a dot
+    # no plan token has a dot, so this one never matches
     expect = plan if plan and arguments == _arguments(action) else "."
     done = _send(call, action, expect=expect)
     differs = any(row.get("reason") == "changedMeanwhile" for row in done["files"])
@@ -187,13 +174,13 @@ def _send(call: Call, action: Action, **more: Any) -> DaemonOutcome:
 
 
 def _pointless(action: Action, outcome: DaemonOutcome) -> Answer | None:
-    """The answer in place of a plan by which nothing would be done, or of one that did nothing; else None."""
+    """The answer if a plan would do, or did, nothing; else None."""
     outcomes = {row["outcome"] for row in outcome["files"]}
     if outcomes & _WRITTEN:
         return None
     if outcomes - {"unchanged"}:
         return _answer(action, "blocked", outcome)
-    # a step that made directories alone names no file
+    # a step that only made directories has no files
     return None if outcome.get("steps") and not outcome["files"] else _answer(action, "unchanged", outcome)
 
 
@@ -207,7 +194,6 @@ def _arguments(action: Action) -> str:
 
 
 def _answer(action: Action, status: Status, outcome: DaemonOutcome, **how: Any) -> Answer:
-    """The answer with a status; `how` is as for `_changed`."""
     changed = _changed(action, status, outcome, **how)
     return Answer(changed, change_text(changed), is_error=status in ("blocked", "refused"))
 

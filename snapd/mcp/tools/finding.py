@@ -1,7 +1,7 @@
-"""Finds the session, step or snapshot that a word of the model stands for; and gives a snapshot a name.
+"""Resolves the model's words for sessions, steps and snapshots; and creates checkpoints.
 
-The timeline has names for steps alone. So a checkpoint is a step that changes nothing, in a session of its own; its
-description is the name, and the snapshot on which it began is the one that is named. It is kept as long as any step.
+Only steps have names in the timeline. So a checkpoint is an empty step in a session of its own: its description is the
+name, and its first snapshot is the named one. It is kept as long as any step.
 """
 
 from __future__ import annotations
@@ -25,30 +25,22 @@ if TYPE_CHECKING:
 
 _HEXADECIMAL = frozenset("0123456789abcdef")
 _STEP = 32
-"""The most digits of the id of a step."""
 _HASH = 40
 _LEAST = 6
-"""Digits of a hash that are enough to look for it."""
 _NAMED = 5
-"""How many candidates an error lists."""
 _LOOKED_AT = 20
-"""Steps among which the last that changed something mostly is."""
+"""Steps to search first for the last one that changed something."""
 _SNAPSHOTS = "give the hash of a snapshot or its first 6 digits, the name of a checkpoint, or 'last'"
 _LISTED = "`history` lists the steps with their ids"
 SESSION = "snapd-checkpoints"
 _TOOL = "checkpoint"
 _LONGEST = 100
 _recording = threading.Lock()
-"""Held while a checkpoint is recorded: whoever ends the session ends the steps of others in it."""
+"""Held while a checkpoint is recorded: ending the session would end the steps of others in it."""
 
 
 def find_step(call: Call, word: str) -> Step:
-    """The step that a word stands for.
-
-    Raises:
-        UnknownStep: there is no such step.
-        InvalidParams: several steps match, or no step can be called that.
-    """
+    """The step for `word`. Raises `UnknownStep`, or `InvalidParams` if the word is ambiguous or malformed."""
     if word == "last":
         return _last_step(call)
     if not (word and set(word) <= _HEXADECIMAL and len(word) <= _STEP):
@@ -64,12 +56,7 @@ def find_step(call: Call, word: str) -> Step:
 
 
 def find_snapshot(call: Call, word: str) -> str:
-    """The hash of the snapshot that a word stands for.
-
-    Raises:
-        UnknownSnapshot: there is no such snapshot.
-        InvalidParams: several snapshots match, or no snapshot can be called that.
-    """
+    """The snapshot for `word`. Raises `UnknownSnapshot`, or `InvalidParams` if the word is ambiguous or malformed."""
     if word == "last":
         last = call.request("snapshot/status", {}).get("lastHash")
         if last is None:
@@ -98,11 +85,7 @@ def find_snapshot(call: Call, word: str) -> str:
 
 
 def whose(call: Call, word: str | None) -> str | None:
-    """The session whose steps are meant: None for the whole folder; without a word, this agent's, if snapd has it.
-
-    Raises:
-        UnknownSession: it is to be this agent's, which is not known.
-    """
+    """The session for `word`, None for the whole folder; without a word, this agent's, if snapd has it."""
     if word == "all":
         return None
     if word == "mine":
@@ -113,24 +96,16 @@ def whose(call: Call, word: str | None) -> str | None:
 
 
 def own_session(call: Call) -> str:
-    """The session of this agent.
-
-    Raises:
-        UnknownSession: the agent did not say which it is.
-    """
+    """This agent's session. Raises `UnknownSession` if the agent did not report it."""
     if call.own_session is None:
         raise UnknownSession(
-            "this agent did not say which its session is", hint="`history` has the ids of sessions, or give 'all'"
+            "this agent did not report its session", hint="`history` has the ids of sessions, or give 'all'"
         )
     return call.own_session
 
 
 def beginning(call: Call, session_id: str) -> str:
-    """The snapshot with which the first step of a session began.
-
-    Raises:
-        UnknownSession: there is no such session, or no step in it.
-    """
+    """The first snapshot of a session. Raises `UnknownSession` if there is no such session, or it has no steps."""
     steps = call.request("session/steps", {"sessionId": session_id, "limit": 1})["steps"]
     if not steps:
         raise UnknownSession(
@@ -145,7 +120,7 @@ def _last_step(call: Call) -> Step:
     session_id = whose(call, None)
     for limit in (_LOOKED_AT, None):
         for step in _steps(call, {"sessionId": session_id, "limit": limit}):
-            # a hook may have begun a step for the very call that asks; and checkpoints are no steps to the model
+            # skip a step that a hook began for this very call, and checkpoints
             if step.get("files"):
                 return step
     raise UnknownStep("no step has changed anything in this folder yet", hint=_LISTED, stepId="last")
@@ -168,16 +143,12 @@ def _several(what: str, word: str, names: list[str]) -> InvalidParams:
 
 
 def checkpoint(call: Call, params: CheckpointParams) -> Answer:
-    """Takes a snapshot and gives it a name.
-
-    Raises:
-        InvalidParams: it cannot be called that, or snapshots are turned off.
-    """
+    """Takes a snapshot and names it. Raises `InvalidParams` if the name is not allowed or snapshots are off."""
     name = _checked(params.name.strip())
     older = find_checkpoint(call, name)
     taken = call.request("snapshot/track", {})
     if taken["hash"] is None:
-        raise InvalidParams("snapshots of this folder are turned off", hint="the setting 'enabled' turns them on")
+        raise InvalidParams("snapshots of this folder are turned off", hint="the setting 'snapshot' turns them on")
     snapshot = _record(call, name)
     skipped = [structure(row, Skipped) for row in taken["skipped"][:MAX_FILES]]
     moved = older is not None and older != snapshot
@@ -192,21 +163,20 @@ def checkpoint(call: Call, params: CheckpointParams) -> Answer:
 
 
 def _record(call: Call, name: str) -> str:
-    """Makes the step; gives the snapshot on which it began."""
     with _recording:
         call.request("session/start", {"sessionId": SESSION, "agent": "snapd", "title": "Checkpoints"})
         try:
             begun = call.request("step/begin", {"sessionId": SESSION, "tool": _TOOL, "description": name})
-            # it writes nothing: what changes meanwhile is others' work
+            # no files: what changes meanwhile is the work of others
             call.finish("step/end", {"stepId": begun["stepId"], "files": []})
         finally:
-            # a session that has not ended would never expire
+            # an open session never expires
             call.finish("session/end", {"sessionId": SESSION})
     return begun["hash"]
 
 
 def find_checkpoint(call: Call, name: str) -> str | None:
-    """The snapshot of the latest checkpoint of a name; None if there is none."""
+    """The snapshot of the latest checkpoint with this name, if any."""
     try:
         steps = call.request("step/find", {"sessionId": SESSION})["steps"]
     except UnknownSession:

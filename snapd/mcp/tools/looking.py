@@ -1,4 +1,4 @@
-"""The tools that show something: `history`, `show`, `diff` and `blame`."""
+"""The read-only tools: `history`, `show`, `diff` and `blame`."""
 
 from __future__ import annotations
 
@@ -37,14 +37,13 @@ if TYPE_CHECKING:
     from .params import BlameParams, DiffParams, HistoryParams, ShowParams
 
 _MOST = 100
-"""Entries in one answer."""
 _ON_A_PAGE = 1000
 _TRIES = 3
-"""How often the lines and their writers are asked for while somebody writes the file."""
+"""How often to read lines and their authors while the file keeps changing."""
 
 
 def history(call: Call, params: HistoryParams) -> Answer:
-    """Lists what happened, latest first; raises `SnapdError` as the daemon does."""
+    """Lists what happened, latest first."""
     page = call.request(
         "session/history",
         {
@@ -61,7 +60,7 @@ def history(call: Call, params: HistoryParams) -> Answer:
 
 
 def show(call: Call, params: ShowParams) -> Answer:
-    """Shows a step; raises `SnapdError` as the daemon does."""
+    """Shows a step."""
     step = find_step(call, params.step)
     whole = call.request("step/diff", {"stepId": step["stepId"], "files": params.files})["diff"]
     diff, note = _cut(whole)
@@ -71,12 +70,12 @@ def show(call: Call, params: ShowParams) -> Answer:
 
 
 def diff(call: Call, params: DiffParams) -> Answer:
-    """Shows what changed since a step, a session or a snapshot; raises `SnapdError` as the daemon does."""
+    """Shows what changed since a step, a session or a snapshot."""
     since = _since(call, params)
-    # both answers below have to be about the same files
+    # both results below must be about the same files
     now = call.request("snapshot/track", {})["hash"]
     if now is None:
-        raise InvalidParams("snapshots of this folder are turned off", hint="the setting 'enabled' turns them on")
+        raise InvalidParams("snapshots of this folder are turned off", hint="the setting 'snapshot' turns them on")
     between: DiffFullParams = {"from": since, "to": now, "files": params.files}
     asked: DiffFullParams = {**between, "contents": False, "renames": True, "limit": _ON_A_PAGE}
     rows: list[FileDiff] = list(pages(call.request, "snapshot/diffFull", asked, "diffs"))
@@ -88,10 +87,9 @@ def diff(call: Call, params: DiffParams) -> Answer:
 
 
 def _since(call: Call, params: DiffParams) -> str:
-    """The snapshot that the model means."""
     given = [name for name in ("step", "session", "snapshot") if getattr(params, name) is not None]
     if len(given) > 1:
-        raise InvalidParams(f"{given[1]}: not together with {given[0]}", hint="give one of them", field=given[1])
+        raise InvalidParams(f"{given[1]}: cannot be used with {given[0]}", hint="give one of them", field=given[1])
     if params.step is not None:
         return find_step(call, params.step)["from"]
     if params.snapshot is not None:
@@ -102,13 +100,12 @@ def _since(call: Call, params: DiffParams) -> str:
 
 
 def _cut(diff: str) -> tuple[str, str | None]:
-    """As `cut`, where the model can ask for single files."""
+    """As `cut`, with advice to ask for single files."""
     kept, note = cut(diff)
     return kept, note and f"{note} Name some of the `files` to see theirs."
 
 
 def _entry(call: Call, row: HistoryEntry) -> Entry:
-    """An entry of `session/history`."""
     if "step" in row:
         return _of_step(call, {**row["step"], "files": row["files"]})
     session_id = row.get("sessionId")
@@ -129,7 +126,6 @@ def _entry(call: Call, row: HistoryEntry) -> Entry:
 
 
 def _of_step(call: Call, step: Step) -> Entry:
-    """A step as an entry."""
     return Entry(
         kind="step",
         at=step["startedAt"],
@@ -149,7 +145,7 @@ def _of_step(call: Call, step: Step) -> Entry:
 
 
 def _changes(rows: Sequence[FileDiff | ChangedFile]) -> dict[str, Any]:
-    """The fields of `Changes`, of rows that have at least the fields of a `FileChange`."""
+    """The fields of `Changes` for rows that have at least the fields of a `FileChange`."""
     return {
         "files": [structure(row, FileChange) for row in rows[:MAX_FILES]],
         "file_count": len(rows),
@@ -163,13 +159,7 @@ def _mine(call: Call, session_id: str | None) -> Any:
 
 
 def blame(call: Call, params: BlameParams) -> Answer:
-    """Says who wrote the lines of a file.
-
-    Raises:
-        InvalidParams: the file has no such lines, or none at all.
-        FileChanged: somebody writes the file all the time.
-        SnapdError: as the daemon does.
-    """
+    """Reports who wrote the lines of a file. Raises `FileChanged` if it keeps changing."""
     if params.first is not None and params.last is not None and params.last < params.first:
         raise InvalidParams("last: is before first", hint="`first` and `last` are numbers of lines", field="last")
     tree = None if params.snapshot is None else find_snapshot(call, params.snapshot)
@@ -189,7 +179,7 @@ def _runs(call: Call, path: str, tree: str | None) -> list[BlamedLines]:
 
 
 def _now(call: Call, path: str) -> tuple[list[str], list[BlamedLines]]:
-    """The lines of a file as it is, and who wrote them: both of the same moment."""
+    """The current lines of a file and their authors, from the same moment."""
     before = _track(call)
     text = _text(call, path, before)
     for _ in range(_TRIES):
@@ -197,36 +187,36 @@ def _now(call: Call, path: str) -> tuple[list[str], list[BlamedLines]]:
         after = _track(call)
         if after == before:
             return text, runs
-        # other files may be written all the time
+        # other files may change all the time
         before, seen = after, text
         text = _text(call, path, after)
         if text == seen:
             return text, runs
-    raise FileChanged(f"{path} changes all the time", hint="wait until it is written, or give a snapshot", file=path)
+    raise FileChanged(f"{path} keeps changing", hint="wait until no program writes it, or give a snapshot", file=path)
 
 
 def _track(call: Call) -> str:
     taken = call.request("snapshot/track", {})["hash"]
     if taken is None:
-        raise InvalidParams("snapshots of this folder are turned off", hint="the setting 'enabled' turns them on")
+        raise InvalidParams("snapshots of this folder are turned off", hint="the setting 'snapshot' turns them on")
     return taken
 
 
 def _text(call: Call, path: str, tree: str) -> list[str]:
-    """The lines of a file in a snapshot; bytes that are no UTF-8 are replaced."""
+    """The lines of a file in a snapshot; invalid UTF-8 is replaced."""
     found = call.request("snapshot/fileAt", {"hash": tree, "file": path})
     content = file_bytes(found["content"], found["encoding"]).decode(errors="replace")
-    # a line ends at a line feed alone
+    # only a line feed ends a line
     return content.removesuffix("\n").split("\n") if content else []
 
 
 def _cut_blame(call: Call, params: BlameParams, runs: Sequence[BlamedLines], text: Sequence[str] | None) -> Blame:
-    """As much of what was asked for as is given to a model, in whole lines."""
+    """The requested ranges, cut to what a model is given, in whole lines."""
     count = runs[-1]["start"] + runs[-1]["count"] - 1 if runs else 0
     first, last = params.first or 1, min(params.last or count, count)
     if params.first is not None and first > count:
         has = "1 line" if count == 1 else f"{count} lines"
-        raise InvalidParams(f"first: {params.path} has {has}", hint="ask for lines that there are", field="first")
+        raise InvalidParams(f"first: {params.path} has {has}", hint="ask for lines that exist", field="first")
     shown = None if text is None else _fitting(text[first - 1 : last])
     end = last if shown is None else first + len(shown) - 1
     ranges: list[BlamedRange] = []
@@ -241,7 +231,7 @@ def _cut_blame(call: Call, params: BlameParams, runs: Sequence[BlamedLines], tex
 
 
 def _fitting(lines: Sequence[str]) -> list[str]:
-    """The first of some lines that a model is given, at least one of them if there is one."""
+    """The first lines that fit into the limit, at least one if there is any."""
     found: list[str] = []
     room = MAX_TEXT
     for line in lines:

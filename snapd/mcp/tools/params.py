@@ -1,4 +1,4 @@
-"""The arguments of the tools, in the way of `snapd.wire`: the docstring of each class is what the model reads."""
+"""The arguments of the tools, declared like wire classes; models read the docstrings of these classes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""The results of the tools, in the way of `snapd.wire`.
+"""The results of the tools, declared like wire classes.
 
-What goes into a model's context is bounded: `MAX_FILES` files, `MAX_DIFF` characters of a diff, and of a blame
-`MAX_RANGES` ranges, `MAX_TEXT` characters of lines and `MAX_LINE` of one line at most.
+They go into a model's context, so their size is limited; `MAX_DIFF`, `MAX_TEXT` and `MAX_LINE` are in characters.
 """
 
 from __future__ import annotations

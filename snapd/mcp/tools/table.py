@@ -1,4 +1,4 @@
-"""The table of tools. A new one is a row here, a class of arguments, a class of results, and a function."""
+"""The table of tools. A new tool is a row here, a class of arguments, a class of results, and a function."""
 
 from __future__ import annotations
 
@@ -24,12 +24,9 @@ P = TypeVar("P", bound=attrs.AttrsInstance)
 
 @attrs.frozen
 class Hints:
-    """What a client may tell the person about a tool, before it is called (`ToolAnnotations`).
+    """What clients may show about a tool before they call it (`ToolAnnotations`).
 
-    Attributes:
-        reads: whether it changes nothing.
-        destroys: whether it may overwrite or delete files.
-        repeats: whether a second call with the same arguments changes nothing more.
+    `destroys` means that it may overwrite or delete files, `repeats` that a second call changes nothing more.
     """
 
     reads: bool = False
@@ -43,16 +40,7 @@ _CHANGES = Hints(destroys=True)
 
 @attrs.frozen
 class Tool(Generic[P]):
-    """A tool. The docstring of its params tells a model what it does.
-
-    Attributes:
-        name: what it is called by.
-        title: its name for people.
-        params: the class of its arguments.
-        result: the class of its results.
-        run: what it does; raises `SnapdError`.
-        hints: what clients may tell about it.
-    """
+    """A tool; the docstring of `params` is its description for models."""
 
     name: str
     title: str
@@ -62,11 +50,7 @@ class Tool(Generic[P]):
     hints: Hints
 
     def call(self, call: Call, arguments: Any) -> Outcome:
-        """Runs it with the arguments of a client, which are checked first.
-
-        Raises:
-            SnapdError: `InvalidParams` if the arguments do not fit; otherwise what the daemon answers.
-        """
+        """Checks the client's arguments and runs the tool. Raises `InvalidParams` if they do not fit."""
         try:
             given = converter.structure(arguments, self.params, forbid_extra=True)
         except converter.InvalidParams as error:
@@ -76,7 +60,7 @@ class Tool(Generic[P]):
         return self.run(call, given)
 
     def as_json(self) -> dict[str, Any]:
-        """The tool as `tools/list` tells it."""
+        """The tool's entry in `tools/list`."""
         return {
             "name": self.name,
             "title": self.title,
@@ -94,17 +78,17 @@ class Tool(Generic[P]):
 
 
 def _schema(cls: type[attrs.AttrsInstance]) -> dict[str, Any]:
-    # some clients do not follow references
+    # some clients do not resolve references
     return object_schema(cls, _schema)
 
 
 def _closed(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of arguments: what `Tool.call` does not know is refused, and the tool has its own description."""
+    """The schema of arguments without the description, closed, as `Tool.call` refuses unknown arguments."""
     return {**{key: value for key, value in schema.items() if key != "description"}, "additionalProperties": False}
 
 
 def _or_failure(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of results: clients check those with `isError`, too, so it has room for an error in their place."""
+    """The schema of results or an error, as clients also validate results with `isError`."""
     properties = {**schema["properties"], "error": _schema(results.Failure)}
     either = [{"required": schema["required"]}, {"required": ["error"]}]
     return {"type": "object", "description": schema["description"], "properties": properties, "anyOf": either}
@@ -137,4 +121,4 @@ TOOLS: dict[str, Tool[Any]] = {
         ),
     )
 }
-"""Every tool, by its name, in the order in which clients list them."""
+"""Every tool by name, in the order of `tools/list`."""

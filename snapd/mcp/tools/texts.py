@@ -1,4 +1,4 @@
-"""What the tools answer, for whoever reads it: a model, or the person at the client."""
+"""The text answers of the tools, for the model or the user at the client."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ if TYPE_CHECKING:
     from .results import Blame, BlamedRange, ChangeResult, Changes, Entry, Status
 
 _LISTED = 10
-"""How many files of an entry the text of a list has."""
 
 
 def cut(diff: str) -> tuple[str, str | None]:
-    """A diff as far as it is given to a model, its first whole lines; and a note, where that is not all of it."""
+    """The first whole lines of a diff that fit into the limit, and a note if that is not all of it."""
     if len(diff) <= MAX_DIFF:
         return diff, None
     kept = diff[: diff.rfind("\n", 0, MAX_DIFF) + 1]
@@ -28,12 +27,12 @@ def cut(diff: str) -> tuple[str, str | None]:
 
 
 def paragraphs(*texts: str | None) -> str:
-    """Texts below each other, without those that are absent or empty."""
+    """Joins the texts that are not empty with blank lines."""
     return "\n".join(text.rstrip("\n") for text in texts if text)
 
 
 def counted(files: int) -> str:
-    """How many files."""
+    """A number of files in words."""
     return "1 file" if files == 1 else f"{files} files"
 
 
@@ -61,7 +60,7 @@ def entry_line(entry: Entry) -> str:
 
 
 def changes_text(changes: Changes, most: int = MAX_FILES) -> str:
-    """The files that changed, a line for each."""
+    """The changed files, one per line."""
     lines = [f"  {_file_line(row)}" for row in changes.files[:most]]
     if changes.file_count > len(lines):
         lines.append(f"  ... and {changes.file_count - len(lines)} more")
@@ -71,7 +70,7 @@ def changes_text(changes: Changes, most: int = MAX_FILES) -> str:
 
 
 def history_text(entries: Sequence[Entry], cursor: str | None) -> str:
-    """The entries, latest first; and how to see more, if there is more."""
+    """The entries, latest first, and how to see more."""
     if not entries:
         return "Nothing has happened here yet that snapd knows of."
     lines = [f"{entry_line(entry)}\n{changes_text(entry, _LISTED)}" for entry in entries]
@@ -79,7 +78,7 @@ def history_text(entries: Sequence[Entry], cursor: str | None) -> str:
 
 
 def blame_text(blame: Blame) -> str:
-    """Who wrote the lines of a file: a line for each range, and below it the text, where there is some."""
+    """The authors of a file's lines: one line per range, followed by the text if there is any."""
     count = "1 line" if blame.line_count == 1 else f"{blame.line_count} lines"
     lines = [f"{_shown(blame.path)}: {count}"]
     for each in blame.ranges:
@@ -90,7 +89,7 @@ def blame_text(blame: Blame) -> str:
 
 
 def plan_text(plan: ChangeResult) -> str:
-    """What a plan is about: steps, files, and totals."""
+    """The steps, files and totals of a plan."""
     lines = []
     for step in plan.steps or ():
         what = " ".join(_shown(word) for word in (agent_title(step.agent or ""), step.tool, step.description) if word)
@@ -107,10 +106,7 @@ def plan_text(plan: ChangeResult) -> str:
 def note(
     tool: str, status: Status, *, token: str | None, left: int, unanswered: bool, differs: bool, cut_note: str | None
 ) -> str:
-    """What a status of `ChangeResult` means, and what to do next.
-
-    Some clients show a model the structured result alone, so it has to be there, too.
-    """
+    """Explains a status and what to do next, in the structured result too: some clients show models only that."""
     said: dict[Status, str] = {
         "planned": f"This is a plan; nothing was changed yet. To carry it out, call `{tool}` again with the same "
         f'arguments and token "{token}".',
@@ -135,17 +131,17 @@ def note(
 
 
 def change_text(changed: ChangeResult) -> str:
-    """What a tool that changes files answers."""
+    """The answer of a tool that changes files."""
     return paragraphs(changed.note, plan_text(changed), changed.diff)
 
 
 def failure_text(kind: str, message: str, hint: str) -> str:
-    """What a call that failed answers."""
+    """The answer of a failed call."""
     return f"{kind}: {message}\nhint: {hint}"
 
 
 def question_text(tool: str, plan: ChangeResult, *, again: bool) -> str:
-    """What the person is asked."""
+    """The question to the user."""
     verb = {"undo": "Undo this?", "redo": "Do this again?"}.get(tool, "Bring this back?")
     head = "The folder has changed meanwhile, so this is another plan. " if again else ""
     return f"{head}{verb} A snapshot keeps the files as they are now.\n{plan_text(plan)}"
@@ -181,5 +177,5 @@ def _outcome_line(row: FileOutcome, *, is_done: bool) -> str:
 
 
 def _shown(text: str) -> str:
-    """A text of others without what could pass for another line, or for a command to the person's terminal."""
+    """A foreign text without characters that could fake another line or control the user's terminal."""
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)

@@ -1,8 +1,8 @@
 """Limits how many short requests run at the same time. Long requests do not count.
 
 Python runs one thread at a time, and every system call hands the interpreter lock on. Eight threads with fifty short
-calls each spend more time handing it on than working, and all of them end late; two at a time, they are done sooner. A
-long request waits for the disk, or computes without the interpreter lock, and so delays nobody.
+calls each mostly hand it on, and all end late; two at a time, they end sooner. A long request waits for the disk, or
+computes without the interpreter lock, so it delays no other.
 """
 
 from __future__ import annotations
@@ -30,11 +30,7 @@ IDLE_SECONDS = 30.0
 
 
 class Turns:
-    """Gives out turns. Use it on one loop only.
-
-    Args:
-        short_seconds: how long a request counts as short.
-    """
+    """Limits concurrent requests. Use it on one loop only; a request counts as short for `short_seconds`."""
 
     def __init__(self, short_seconds: float = SHORT_SECONDS) -> None:
         self._free = AT_ONCE
@@ -43,11 +39,9 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, workspace: Hashable) -> AsyncIterator[None]:
-        """Waits for a turn, and gives it back at the end of the block or after `short_seconds`.
+        """Waits for a turn, and ends it with the block or after `short_seconds`.
 
-        Args:
-            workspace: where the work is done. Workspaces alternate, however many requests one of them has; within a
-                workspace, requests are served first come, first served.
+        Workspaces alternate, however many requests one has; within a workspace, the order is first come, first served.
         """
         await self._take(workspace)
         held = True
@@ -91,10 +85,7 @@ class Turns:
 
 
 class Threads(Executor):
-    """Runs each piece of work at once, in an idle thread or a new one.
-
-    It needs no locks: all shared state changes by single operations of C code.
-    """
+    """Runs each function at once, in an idle or new thread; needs no locks, as it uses only atomic operations."""
 
     def __init__(self) -> None:
         self._work: SimpleQueue[Item | None] = SimpleQueue()
@@ -103,11 +94,7 @@ class Threads(Executor):
         self._closed = False
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Runs a function in a thread; see `Executor.submit`.
-
-        Raises:
-            RuntimeError: the executor was shut down, or the system cannot start another thread.
-        """
+        """Runs a function in a thread. Raises `RuntimeError` after `shutdown`, or if no thread can be started."""
         if self._closed:
             raise RuntimeError("the executor was shut down")
         if not self._claim():
@@ -130,7 +117,7 @@ class Threads(Executor):
             self._work.put(None)
 
     def _claim(self) -> bool:
-        """Reserves an idle thread for the next piece of work. Returns whether there was one."""
+        """Reserves an idle thread for the next work; returns whether there was one."""
         try:
             self._idle.get_nowait()
         except Empty:
@@ -149,17 +136,17 @@ class Threads(Executor):
                 else:
                     future.set_result(result)
                     del result
-            # do not keep alive what the work referred to until the next work comes
+            # do not keep objects of the work alive until the next work comes
             del item, future, work
             self._idle.put(None)
             item = self._next()
 
     def _next(self) -> Item | None:
-        """Waits for the next piece of work; returns None if the thread should end."""
+        """Waits for the next work; None if the thread should end."""
         while True:
             try:
                 return self._work.get(timeout=IDLE_SECONDS)
             except Empty:
-                # otherwise somebody has reserved this thread, and the work is about to come
+                # otherwise a caller has reserved this thread, and its work is about to come
                 if self._claim():
                     return None

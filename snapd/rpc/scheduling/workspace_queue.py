@@ -1,13 +1,8 @@
-"""Decides in which order the requests of all clients on one workspace run.
+"""Orders the requests of all clients on one workspace.
 
-This module keeps two promises:
-
-- The requests of one client take effect in the order in which it sent them. A request that changes something waits for
-  all earlier requests of its client; a request that reads waits for the earlier changes of its client.
-- A busy workspace costs the clients of other workspaces nothing. Requests that need the right to write wait for it on
-  the loop, first come, first served. They take a thread only once they have that right or are next in line.
-
-Reads of the store run in parallel with each other, and with the changes of other clients.
+Requests of one client take effect in the order sent: a change waits for all its earlier requests, a read for its
+earlier changes. Reads run in parallel with each other and with other clients' changes. Requests for the write turn
+queue on the loop, and take a thread only once they have it or are next, so a busy workspace does not delay others.
 """
 
 from __future__ import annotations
@@ -28,39 +23,31 @@ if TYPE_CHECKING:
     from snapd.sharing.workspace import SharedWorkspace
 
 TURNS_AT_ONCE = 2
-"""The request that has the right to write, and the next one, which already waits in its thread to begin at once."""
+"""The request with the write turn, and the next one, which waits in its thread to begin at once."""
 READS_AT_ONCE = 8
-"""How many reads of one client run in one workspace at the same time."""
+"""The most concurrent reads of one client in one workspace."""
 
 
 class Access(enum.Enum):
-    """What a request, or a notification with an effect, does to a workspace; the first three are those of the wire."""
+    """The effect of a request or notification on a workspace; the first three are those of the wire."""
 
     READ = "reads"
-    """Reads the store."""
     LOOK = "looks"
-    """Reads, and needs the right to write while it looks at the files of the folder."""
+    """Reads, and needs the write turn while it scans the folder's files."""
     WRITE = "writes"
-    """Changes something, for which it needs the right to write."""
     DOCUMENT = "document"
-    """Reports unsaved text in an editor. Only requests that write depend on it."""
+    """Reports unsaved text in an editor; only writing requests depend on it."""
     SETTING = "setting"
-    """Changes the settings for the later requests of the client."""
+    """Changes the settings for later requests of the client."""
 
 
 _NEED_TURN = (Access.LOOK, Access.WRITE)
 
 
 class Ticket:
-    """A request's position in the queue of its workspace. Use it on the loop.
+    """A request's position in the queue. Use it on the loop, and always call `leave` at the end.
 
-    Its owner calls `leave` at the end, whatever happened.
-
-    Args:
-        client: the client that sent the request.
-        access: what the request does.
-        quick: whether it reads no objects, so that it need not wait for the other reads of its client.
-        left: called once, by `leave`.
+    `quick` requests read no objects, and need not wait for other reads of their client. `leave` calls `left` once.
     """
 
     def __init__(self, client: Hashable, access: Access, left: Callable[[], None], *, quick: bool = False) -> None:
@@ -78,19 +65,15 @@ class Ticket:
 
     @property
     def is_last(self) -> bool:
-        """Whether it still waits to be admitted, and is the latest of its client in the workspace."""
+        """Whether it is not yet admitted, and the latest of its client in the workspace."""
         return self.queue is not None and not self.is_over and self.queue.is_last(self)
 
     async def admitted(self) -> None:
-        """Waits until the folder is open and the earlier requests on which this one depends are done.
-
-        Raises:
-            SnapdError: the folder cannot be opened.
-        """
+        """Waits for the folder and the requests that this one depends on. Raises `SnapdError` if it cannot open."""
         await self._admitted
 
     async def turn(self) -> None:
-        """Waits until the request may write, if it needs to. Call it after `admitted`."""
+        """Waits for the write turn, if the request needs it. Call it after `admitted`."""
         assert self.queue is not None
         if self.access in _NEED_TURN:
             self._turn = self._loop.create_future()
@@ -98,7 +81,7 @@ class Ticket:
             await self._turn
 
     def release_turn_later(self) -> None:
-        """Gives back the right to write while the request goes on. May be called from any thread, and repeatedly."""
+        """Returns the write turn while the request goes on. May be called from any thread, and repeatedly."""
         self._loop.call_soon_threadsafe(self._leave_turn)
 
     def _leave_turn(self) -> None:
@@ -106,7 +89,7 @@ class Ticket:
             self.queue.left_turn(self)
 
     def leave(self) -> None:
-        """Removes the request, which is over or was cancelled. May be called repeatedly."""
+        """Removes the request, which has ended or was cancelled. May be called repeatedly."""
         if self.is_over:
             return
         self.is_over = True
@@ -115,14 +98,14 @@ class Ticket:
         self._left()
 
     def admit(self) -> None:
-        """Lets the request go on. Only the queue calls this."""
+        """Admits the request. Only the queue calls this."""
         self.is_admitted = True
-        # a request that was cancelled just now has a cancelled future, and leaves soon
+        # a request that was just cancelled has a cancelled future, and leaves soon
         if not self._admitted.done():
             self._admitted.set_result(None)
 
     def give_turn(self) -> None:
-        """Gives the request the right to write. Only the queue calls this."""
+        """Gives the request the write turn. Only the queue calls this."""
         assert self._turn is not None
         if not self._turn.done():
             self._turn.set_result(None)
@@ -131,7 +114,7 @@ class Ticket:
         """Fails the request because its folder cannot be opened."""
         if not (self.is_over or self._admitted.done()):
             self._admitted.set_exception(error)
-            # asyncio would log an error that nobody waits for; whoever waits gets it all the same
+            # mark the error as retrieved, or asyncio would log it; waiting callers still get it
             self._admitted.exception()
 
 
@@ -139,10 +122,8 @@ class Ticket:
 class _Lane:
     """The requests of one client on the workspace.
 
-    Attributes:
-        waiting: those that are not admitted yet, in the order in which they were sent; some may have been cancelled.
-        under_way: how many of each kind are admitted and not over.
-        writer: the change under way, until it gives back the right to write.
+    `waiting` are those not yet admitted, in order; some may have been cancelled. `under_way` counts those admitted and
+    not ended. `writer` is the running change, until it returns the write turn.
     """
 
     waiting: deque[Ticket] = attrs.field(factory=deque)
@@ -150,14 +131,14 @@ class _Lane:
     writer: Ticket | None = None
 
     def admits(self, ticket: Ticket) -> bool:
-        """Whether everything that a request has to wait for is done."""
+        """Whether everything that a request depends on is done."""
         going = self.under_way
         if ticket.access in (Access.READ, Access.LOOK):
             if going[Access.WRITE] or going[Access.SETTING]:
                 return False
             return ticket.quick or going[Access.READ] + going[Access.LOOK] < READS_AT_ONCE
         if ticket.access is Access.DOCUMENT:
-            # a change that has given back the right to write does not look at unsaved text any more
+            # a change that has returned the write turn no longer reads unsaved text
             return self.writer is None and not (going[Access.SETTING] or going[Access.DOCUMENT])
         return not any(going.values())
 
@@ -185,23 +166,23 @@ class WorkspaceQueue:
         self._advance(lane)
 
     def want_turn(self, ticket: Ticket) -> None:
-        """Queues an admitted request for the right to write, in the order in which requests were added."""
+        """Queues an admitted request for the write turn, in the order of `add`."""
         heapq.heappush(self._wanting, (ticket.number, ticket))
         self._give_turn()
 
     def is_last(self, ticket: Ticket) -> bool:
-        """Whether a request is the last waiting one of its client."""
+        """Whether a request is its client's last waiting one."""
         waiting = self._lanes[ticket.client].waiting
         return bool(waiting) and waiting[-1] is ticket
 
     def left_turn(self, ticket: Ticket) -> None:
-        """Takes the right to write back from a request."""
+        """Takes the write turn back from a request."""
         if ticket in self._writing:
             self._end_turn(ticket)
             self._give_turn()
 
     def left(self, ticket: Ticket) -> None:
-        """Removes a request that is over."""
+        """Removes a request that has ended."""
         lane = self._lanes[ticket.client]
         self._documents.pop(ticket, None)
         if ticket.is_admitted:
@@ -217,7 +198,7 @@ class WorkspaceQueue:
         lane = self._lanes[ticket.client]
         if lane.writer is ticket:
             lane.writer = None
-            # before anybody else may write: they must know of unsaved text that was reported meanwhile
+            # before the next writer, which must know of unsaved text that was reported meanwhile
             self._advance(lane)
 
     def _advance(self, lane: _Lane) -> None:

@@ -1,1 +1,1 @@
-"""Bytes in and out: streams, frames, envelopes, and the output of one connection."""
+"""Streams, frames, messages, and the output of one connection."""

@@ -14,14 +14,14 @@ from snapd.wire.errors import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND,
 if TYPE_CHECKING:
     from asyncio import StreamReader
 
-_NO_HEADER = "this is no header: expected a line `Content-Length: N` that CR LF ends"
+_NO_HEADER = "not a header: expected a line `Content-Length: N` that ends with CR LF"
 MAX_HEADER_BYTES = 16 << 10
 MAX_MESSAGE_BYTES = 64 << 20
 _HEADER = re.compile(rb"[A-Za-z0-9_.-]+[ \t]*:[^\r\n]*\r\n")
 _LINE_END = b"\n"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _HTTP = re.compile(rb"[A-Z]+ |[A-Za-z-]+ [^ ]+ HTTP/")
-"""A header field has no space in its name, and an HTTP method has no colon after it."""
+"""An HTTP request line: unlike a header field, it has a space before any colon."""
 _HTTP_BYTES = 64
 MessageId = int | str
 _HINTS = {
@@ -31,27 +31,17 @@ _HINTS = {
     SERVER_NOT_INITIALIZED: "send `initialize` first, and wait for its answer",
     INTERNAL_ERROR: "the log of the daemon says more; please report it",
 }
-"""What to do next about an error that is not one of snapd's own."""
 
 
 class HttpRequest(Exception):
-    """The stream begins like an HTTP request: a web page is trying out this port."""
+    """The stream begins like an HTTP request, as from a web page that probes this port."""
 
 
 async def read_frame(reader: StreamReader, limit: int, *, is_first: bool = False) -> bytes | None:
-    """Reads one frame.
+    """Reads one frame and returns its body; None at the end of the stream, even within a body.
 
-    Args:
-        reader: a stream with a limit of at least `MAX_HEADER_BYTES`.
-        limit: the longest body in bytes. A longer one is refused by its header, before it is read.
-        is_first: whether nothing came before: JSON without a header is then refused although no line ends.
-
-    Returns:
-        The body; None if the stream has ended, even if it ended within a body.
-
-    Raises:
-        RpcError: the bytes are not a frame, or the frame is too long; nothing after it in the stream can be read.
-        HttpRequest: the client speaks HTTP.
+    `reader` has a limit of at least `MAX_HEADER_BYTES`; `limit` is for the body. With `is_first`, JSON without a header
+    is refused before a line ends. After an `RpcError`, nothing more can be read.
     """
     length = await _read_header(reader, is_first=is_first)
     if length is None:
@@ -69,7 +59,7 @@ async def read_frame(reader: StreamReader, limit: int, *, is_first: bool = False
 
 
 async def _read_header(reader: StreamReader, *, is_first: bool) -> int | None:
-    """Reads a header block. Returns the length of the body, None if the stream has ended."""
+    """Reads a header block; returns the length of the body, or None at the end of the stream."""
     lengths: list[bytes] = []
     size = 0
     begun = await reader.read(1) if is_first else b""
@@ -120,14 +110,7 @@ def frame(body: bytes) -> bytes:
 
 
 def encode(message: dict[str, Any]) -> bytes:
-    """Encodes a message as JSON.
-
-    Surrogates, which Python uses for names that are not valid UTF-8, become U+FFFD. The exact names are in fields of
-    their own.
-
-    Raises:
-        TypeError: the message contains something that is not a JSON value.
-    """
+    """Encodes JSON, with U+FFFD for surrogates of names that are not UTF-8. Raises `TypeError` if it is not JSON."""
     try:
         return orjson.dumps(message)
     except TypeError:
@@ -145,15 +128,7 @@ def _without_surrogates(value: Any) -> Any:
 
 
 class RpcError(Exception):
-    """An error answer.
-
-    Args:
-        code: of JSON-RPC, LSP or snapd.
-        message: one sentence.
-        hint: what to do next; default: what is true of every error with this code.
-        message_id: the id of the request, None if it is not known.
-        data: more JSON values, such as `kind` for an error of snapd.
-    """
+    """An error answer; `code` sets the default `hint`, `message_id` is None if unknown, `data` has more JSON values."""
 
     def __init__(
         self,
@@ -173,7 +148,7 @@ class RpcError(Exception):
 
 @attrs.define
 class Request:
-    """A message that must be answered exactly once."""
+    """A message that gets exactly one answer."""
 
     id: MessageId
     method: str
@@ -183,7 +158,7 @@ class Request:
 
 @attrs.define
 class Notification:
-    """A message that must never be answered."""
+    """A message that is never answered."""
 
     method: str
     params: Any
@@ -192,17 +167,13 @@ class Notification:
 
 @attrs.frozen
 class Response:
-    """An answer to a request of ours; the daemon sends none, so nothing waits for it."""
+    """An answer; ignored, as the daemon sends no requests."""
 
     id: MessageId | None
 
 
 def parse(body: bytes) -> Request | Notification | Response:
-    """Parses a message; its params stay JSON values.
-
-    Raises:
-        RpcError: the body is not JSON, is a batch, or is not a JSON-RPC 2.0 message.
-    """
+    """Parses a message; its params stay JSON values. Raises `RpcError` if it is a batch or not JSON-RPC 2.0."""
     try:
         message = orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -224,7 +195,7 @@ def parse(body: bytes) -> Request | Notification | Response:
         raise RpcError(INVALID_REQUEST, "method: expected a string", message_id=known_id)
     params = message.get("params")
     if params is None or params == []:
-        # some languages, such as Lua, cannot tell an empty object from an empty array
+        # some languages, such as Lua, encode an empty object as an empty array
         params = {}
     if "id" not in message:
         return Notification(method, params)

@@ -1,4 +1,4 @@
-"""Asyncio streams of standard input and output, be they pipes, sockets, terminals or files; and bounded output."""
+"""Asyncio streams for standard input and output (pipes, sockets, terminals or files), and bounded output."""
 
 from __future__ import annotations
 
@@ -16,19 +16,15 @@ from .framing import MAX_HEADER_BYTES
 _CHUNK = 1 << 16
 logger = logging.getLogger(__name__)
 UNREAD_BYTES = 1 << 20
-"""How much unread output a client may have before its requests wait."""
+"""Unread output of a client, in bytes, at which its requests wait."""
 SEND_BYTES = 4 << 20
-"""The send buffer that we ask the system for; with less, a page of a diff leaves in dozens of pieces."""
+"""The requested send buffer; with less, a page of a diff is sent in dozens of pieces."""
 PUSHED_BYTES = 64 << 20
-"""How many bytes of unread notifications a client may have before it is dropped."""
+"""Unread notifications of a client, in bytes, at which it is dropped."""
 
 
 def take_stdout() -> int:
-    """Reserves standard output for the protocol.
-
-    Returns:
-        A descriptor of standard output. From now on, everything that this process prints goes to standard error.
-    """
+    """Reserves standard output for the protocol and returns its descriptor; prints then go to standard error."""
     sys.stdout.flush()
     kept = os.dup(1)
     os.dup2(2, 1)
@@ -36,12 +32,7 @@ def take_stdout() -> int:
 
 
 async def open_stdio(stdin: int, stdout: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Makes streams of two descriptors.
-
-    Args:
-        stdin: the descriptor to read from.
-        stdout: the descriptor to write to; closed with the writer.
-    """
+    """Creates streams for two descriptors; `stdout` is closed with the writer."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=MAX_HEADER_BYTES * 4)
     protocol = asyncio.StreamReaderProtocol(reader)
@@ -55,7 +46,7 @@ async def open_stdio(stdin: int, stdout: int) -> tuple[asyncio.StreamReader, asy
 
 
 def _is_pollable(descriptor: int) -> bool:
-    """Whether asyncio can wait for a descriptor: it cannot for regular files and most devices."""
+    """Whether asyncio can wait for a descriptor: not for regular files and most devices."""
     mode = os.fstat(descriptor).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor)
 
@@ -87,11 +78,7 @@ def _start_pump(source: int, target: int, *, daemon: bool = True) -> None:
 
 
 class Outbox:
-    """Writes to one client.
-
-    Args:
-        writer: the stream to the client.
-    """
+    """The output to one client."""
 
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         self._writer = writer
@@ -99,21 +86,21 @@ class Outbox:
         self._transport.set_write_buffer_limits(high=UNREAD_BYTES)
         connection = self._transport.get_extra_info("socket")
         if connection is not None:
-            # the system cuts a larger size than it allows down, without an error
+            # the system silently reduces the size to its limit
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
         self._written = 0
         self._pushed = 0
         self._watch: asyncio.TimerHandle | None = None
 
     def send(self, framed: bytes) -> None:
-        """Sends an answer. `writable` keeps the client from asking for too many of them."""
+        """Sends an answer; `writable` limits how many a client leaves unread."""
         if self._transport.is_closing():
             return
         self._written += len(framed)
         self._writer.write(framed)
 
     def push(self, framed: bytes) -> None:
-        """Sends a notification. Drops the client if it has left too many of them unread."""
+        """Sends a notification; drops the client if too many are unread."""
         if self._transport.is_closing():
             return
         if self._transport.get_write_buffer_size() == 0:
@@ -126,22 +113,22 @@ class Outbox:
 
     async def writable(self) -> None:
         """Waits while the client has too much unread output."""
-        # the reader of the client's frames notices that the client is gone
+        # the reader of the client's frames detects that the client is gone
         with contextlib.suppress(OSError):
             await self._writer.drain()
 
     def give_up_after(self, seconds: float) -> None:
-        """From now on, drops the client when it has left output unread for this long without taking any of it."""
+        """From now on, drops the client if it reads no pending output for this long."""
         self._cancel_watch()
         taken = self._taken()
         self._watch = asyncio.get_running_loop().call_later(seconds, self._check, seconds, taken)
 
     def drop(self) -> None:
-        """Closes the connection, whatever the client has not taken."""
+        """Closes the connection, discarding unread output."""
         self._transport.abort()
 
     async def close(self) -> None:
-        """Closes the connection once the client has taken all output, or was dropped; see `give_up_after`."""
+        """Closes the connection once the client has read all output, or was dropped; see `give_up_after`."""
         self._writer.close()
         with contextlib.suppress(OSError):
             await self._writer.wait_closed()

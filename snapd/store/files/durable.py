@@ -1,6 +1,6 @@
-"""Durable files (temporary file, fsync, rename, fsync of the directory), and looks at files that others remove.
+"""Durable files (temporary file, fsync, rename, fsync of the directory), and reads of files that may disappear.
 
-What cannot be looked at raises, and does not count as missing.
+An unreadable file or directory raises; it does not count as missing.
 """
 
 from __future__ import annotations
@@ -22,11 +22,7 @@ _ATTEMPTS = 20
 
 
 def write_file(path: str, data: bytes) -> None:
-    """Replaces the contents of a file by `data`, durably; its directory must exist.
-
-    Raises:
-        StorageFull, IoError: nothing was changed.
-    """
+    """Replaces the contents of a file durably; its directory must exist. After an error, it is unchanged."""
     temporary = f"{path}.{secrets.token_hex(6)}.tmp"
     with os_errors(path):
         try:
@@ -47,22 +43,14 @@ def write_file(path: str, data: bytes) -> None:
 
 
 def write_all(descriptor: int, data: bytes | memoryview) -> None:
-    """Writes all of `data`, with as many calls as it takes."""
+    """Writes all of `data`, with as many calls as needed."""
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
 
 
 def make_directories(path: str, attempts: int = _ATTEMPTS) -> None:
-    """Makes a directory and its parents, private to the user, and syncs their names.
-
-    Args:
-        path: of the directory.
-        attempts: how often to start again where a directory above it vanishes meanwhile.
-
-    Raises:
-        StorageFull, IoError: it cannot be made.
-    """
+    """Makes a private directory and its parents, and syncs their names; tries again if one above vanishes meanwhile."""
     if os.path.isdir(path):
         return
     above = os.path.dirname(path) or "."
@@ -77,7 +65,7 @@ def make_directories(path: str, attempts: int = _ATTEMPTS) -> None:
         except FileNotFoundError as error:
             # a git command run on a store removes directories as they become empty
             if attempts == 0:
-                # /proc says this, too
+                # in /proc, too
                 hint = "choose a directory that can hold others, with SNAPD_DATA_DIR or XDG_DATA_HOME"
                 raise IoError(f"{path}: the directory cannot be made", hint=hint, path=path, errno="ENOENT") from error
             make_directories(path, attempts - 1)
@@ -109,11 +97,7 @@ def sync_data(descriptor: int) -> None:
 
 
 def sync_if_there(path: str) -> bool:
-    """Syncs the bytes of a file, or the names in a directory.
-
-    Returns:
-        False if it does not exist.
-    """
+    """Syncs the bytes of a file, or the names in a directory; returns False if it does not exist."""
     failpoint("durable.settle")
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -150,16 +134,16 @@ def remove_any(path: str) -> None:
 T = TypeVar("T")
 
 EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
-"""The process or the system is out of file descriptors or memory for the moment."""
+"""The process or the system is temporarily out of file descriptors or memory."""
 
 _LOST = frozenset({errno.EIO, *(getattr(errno, name) for name in ("EUCLEAN", "EBADMSG") if hasattr(errno, name))})
 """The disk has lost the bytes, or a checksum of the file system does not match."""
 _NO_FILE = frozenset({errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.ENXIO})
-"""There is something else in place of the file or the directory."""
+"""Something else is in place of the file or the directory."""
 
 
 def read_if_there(path: str) -> bytes | None:
-    """The bytes of a file, None if it does not exist; raises `IoError`."""
+    """Reads a file, None if it does not exist; raises `IoError`."""
     with os_errors(path):
         try:
             with open(path, "rb") as file:
@@ -169,7 +153,7 @@ def read_if_there(path: str) -> bytes | None:
 
 
 def status_if_there(path: str) -> os.stat_result | None:
-    """The status of a file, symlinks not followed, None if it does not exist; raises `IoError`."""
+    """Returns the status of a file, without following symlinks, None if it does not exist; raises `IoError`."""
     with os_errors(path):
         try:
             return os.lstat(path)
@@ -178,7 +162,7 @@ def status_if_there(path: str) -> os.stat_result | None:
 
 
 def names_if_there(path: str) -> list[str]:
-    """The sorted names in a directory, none if it does not exist; raises `IoError`."""
+    """Returns the sorted names in a directory, none if it does not exist; raises `IoError`."""
     with os_errors(path):
         try:
             return sorted(os.listdir(path))
@@ -187,14 +171,7 @@ def names_if_there(path: str) -> list[str]:
 
 
 def walked(top: str) -> Iterator[tuple[str, list[str], list[str]]]:
-    """As `os.walk`, top down; a directory that does not exist, or is removed meanwhile, is skipped.
-
-    Args:
-        top: the directory.
-
-    Raises:
-        IoError: a directory cannot be listed.
-    """
+    """As `os.walk`, top down, but raises `IoError`; skips directories that do not exist or are removed meanwhile."""
 
     def raise_unless_missing(error: OSError) -> None:
         if not isinstance(error, FileNotFoundError):
@@ -205,15 +182,7 @@ def walked(top: str) -> Iterator[tuple[str, list[str], list[str]]]:
 
 
 def files_below(top: str, without: str = "") -> Iterator[tuple[str, os.stat_result]]:
-    """The files in a directory and all below, with their status; those that are removed meanwhile are skipped.
-
-    Args:
-        top: the directory.
-        without: the name of a directory in `top` that is left out.
-
-    Raises:
-        IoError: a directory cannot be listed, or a file cannot be looked at.
-    """
+    """Yields the files below a directory, except in `top`/`without`, with their status; raises `IoError`."""
     for above, directories, files in walked(top):
         if above == top and without in directories:
             directories.remove(without)
@@ -229,22 +198,16 @@ class DamagedData(Exception):
 
 
 class NewerFormat(StoreCorrupt):
-    """The data is sound, and in a format that only a newer snapd knows: it must not be changed."""
+    """The data is sound, but in a format that only a newer snapd can read: it must not be changed."""
 
     default_hint = "use the newer snapd"
 
 
 @contextmanager
 def reading(path: str) -> Iterator[None]:
-    """Surrounds the reading of a file or a directory, and turns `OSError` into what it means.
+    """Translates the `OSError` of reading a file or directory to `FileNotFoundError` or one of these.
 
-    Args:
-        path: of the file or the directory.
-
-    Raises:
-        Damaged: its bytes are lost, or it is something else.
-        FileNotFoundError: it does not exist.
-        IoError: it cannot be read now; it may be sound.
+    `DamagedData` means that its bytes are lost or it is something else; after `IoError` it may be sound.
     """
     try:
         yield
@@ -258,11 +221,7 @@ def reading(path: str) -> Iterator[None]:
 
 @contextmanager
 def ignoring_unreadable() -> Iterator[None]:
-    """Ignores what cannot be read of somebody else's repository.
-
-    Raises:
-        IoError: too few file descriptors or too little memory.
-    """
+    """Ignores unreadable parts of a foreign repository; raises `IoError` if file descriptors or memory are lacking."""
     try:
         yield
     except IoError as error:
@@ -271,7 +230,7 @@ def ignoring_unreadable() -> Iterator[None]:
 
 
 def is_there(path: str) -> bool:
-    """Whether a path exists; raises `IoError` if that cannot be found out."""
+    """Whether a path exists; raises `IoError` if that cannot be determined."""
     try:
         with reading(path):
             os.lstat(path)
@@ -281,11 +240,7 @@ def is_there(path: str) -> bool:
 
 
 def read_with_retry(read: Callable[[], T]) -> T:
-    """Calls `read`, and once more if it finds damage: an error of the disk may pass.
-
-    Raises:
-        Damaged: the second call found damage too.
-    """
+    """Calls `read`, and once more after `DamagedData`: an error of the disk may pass."""
     try:
         return read()
     except DamagedData:

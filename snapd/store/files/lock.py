@@ -22,15 +22,9 @@ _CLOSE = (
 
 
 class Ownership:
-    """The right to write to a store, held until `release` or the end of the process.
+    """The right to write to a store, held until `release` or the end of the process; creates the directory if needed.
 
-    Args:
-        path: the directory of the store; created if it does not exist.
-        socket: the address at which others can reach the owner; None if they cannot.
-
-    Raises:
-        StoreLocked: another process owns the store, which the error names; `data["socket"]` is its address.
-        StorageFull, IoError: the store was not locked.
+    Raises `StoreLocked` if another process owns the store; `data["socket"]` is its address, if it can be reached.
     """
 
     def __init__(self, path: str, socket: str | None) -> None:
@@ -47,7 +41,7 @@ class Ownership:
         try:
             write_file(owner, json.dumps({"pid": os.getpid(), "socket": socket}).encode())
         except BaseException:
-            # nobody gets this object, so nobody else would release it
+            # the caller never gets this object, so it cannot release it
             self.release()
             raise
 
@@ -57,16 +51,11 @@ class Ownership:
 
 
 def owner_socket(path: str) -> str | None:
-    """The address of the process that owns a store, or was the last to; None if it has none, or nobody ever owned it.
-
-    Args:
-        path: the directory of the store.
-    """
+    """Returns the address of the current or last owner of a store; None if it has none, or there was no owner."""
     return _owner(path)[1]
 
 
 def _owner(path: str) -> tuple[int | None, str | None]:
-    """The process id and the address of the owner of a store."""
     try:
         with open(os.path.join(path, OWNER), encoding="ascii") as file:
             found = json.load(file)
@@ -77,7 +66,6 @@ def _owner(path: str) -> tuple[int | None, str | None]:
 
 
 def _locked(path: str) -> StoreLocked:
-    """The error that names the process which has a store."""
     pid, socket = _owner(path)
     who = "" if pid is None else f": process {pid}{_command(pid)}"
     hint = None if socket else _CLOSE
@@ -85,7 +73,7 @@ def _locked(path: str) -> StoreLocked:
 
 
 def _command(pid: int) -> str:
-    """The beginning of the command of a process, in brackets; empty where that is not known."""
+    """Returns the beginning of the command of a process, in brackets; empty if unknown."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             words = file.read(_MOST_OF_A_COMMAND).decode("utf-8", "replace").split("\0")

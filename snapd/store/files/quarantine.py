@@ -1,7 +1,7 @@
 """Keeps damaged files in the store's `quarantine` directory, with a manifest; a repair never deletes them.
 
-A file is put there before the repair changes anything, as a hard link if the file system has them, after its line in
-the manifest is durable. So at worst, a repair that is killed has kept a file twice.
+A file is put there before the repair changes anything, after its line in the manifest is durable. So at worst, a killed
+repair has kept a file twice.
 """
 
 from __future__ import annotations
@@ -33,14 +33,7 @@ MANIFEST = "manifest.jsonl"
 
 
 class Quarantine:
-    """The quarantine of one repair.
-
-    Args:
-        store: its directory, which the caller owns.
-
-    Attributes:
-        path: its directory; None before the first file is put there.
-    """
+    """The quarantine of one repair; `path` is None before the first file is put there."""
 
     def __init__(self, store: str) -> None:
         self._store = store
@@ -48,16 +41,7 @@ class Quarantine:
         self._count = 0
 
     def keep(self, path: str, reason: str, objects: Iterable[str] = ()) -> None:
-        """Puts a copy or a link of a file into quarantine; the file stays at its path.
-
-        Args:
-            path: the file; nothing is done if it does not exist.
-            reason: for the manifest.
-            objects: the ids, in hex, of the damaged objects in it.
-
-        Raises:
-            StorageFull, IoError: the file may not be in quarantine.
-        """
+        """Puts a link or a copy of a file, if it exists, into quarantine; `objects` are its damaged objects, in hex."""
         if not os.path.lexists(path):
             return
         directory = self._directory()
@@ -99,7 +83,7 @@ class Quarantine:
 
 
 def _keep_also(path: str, target: str) -> None:
-    """Gives a file a second name; copies it if it cannot have one, and a directory with all in it."""
+    """Gives a file a second name, or copies a file that cannot have one, or a directory."""
     try:
         os.link(path, target, follow_symlinks=False)
         return
@@ -124,7 +108,7 @@ def remove(path: str) -> None:
 
 
 def remove_quarantine(path: str) -> None:
-    """Removes all quarantines of a store: nobody knows which contents they hold. Raises `IoError`."""
+    """Removes all quarantines of a store, whose contents are unknown. Raises `IoError`."""
     quarantine = os.path.join(path, QUARANTINE)
     with os_errors(quarantine):
         remove_any(quarantine)

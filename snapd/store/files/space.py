@@ -1,4 +1,4 @@
-"""The bytes that a store takes, without looking at every object each time; and whether there is space for more."""
+"""The bytes that a store takes, without a look at every object each time; and whether there is space for more."""
 
 from __future__ import annotations
 
@@ -18,26 +18,18 @@ BYTES = 128 << 10
 """The space to record an operation, beside its entries for files: commits, trees, a frame of the journal."""
 
 FILES = 64
-"""The number of files and directories that this takes: loose objects, references, a journal."""
+"""The number of files and directories for that: loose objects, references, a journal."""
 
 _OF_LOOSE_OBJECTS = re.compile(r"[0-9a-f]{2}")
 _FINE, _COARSE = 100_000_000, 2_100_000_000
-"""Nanoseconds within which a file system may give two changes of a directory the same time: where it keeps fractions
-of a second, and where it does not."""
+"""Nanoseconds within which a file system may give two changes of a directory the same time: with fractions of a second,
+and without."""
 
 
 def ensure_space_to_record(directory: str, size: int) -> None:
-    """Checks that an operation can be recorded when it is done.
+    """Raises `StorageFull` without space to record an operation with file entries of `size` bytes.
 
-    What others write meanwhile, and quotas, cannot be known; then the operation is recorded later.
-
-    Args:
-        directory: of the store.
-        size: of the entries for files, in bytes.
-
-    Raises:
-        StorageFull: there is too little space.
-        IoError: the system does not say how much there is.
+    Writes of other processes meanwhile, and quotas, are unknown; then the operation is recorded later.
     """
     if not hasattr(os, "statvfs"):
         # Windows has no `statvfs`
@@ -51,13 +43,7 @@ def ensure_space_to_record(directory: str, size: int) -> None:
 
 
 def ensure_space(directory: str, needed: int, purpose: str) -> None:
-    """Raises `StorageFull` if fewer than `needed` bytes are free on the file system of a directory, and `IoError`.
-
-    Args:
-        directory: as given in the error.
-        needed: bytes.
-        purpose: a verb and its object, for the message.
-    """
+    """Raises `StorageFull` if fewer than `needed` bytes are free; `purpose` (verb and object) is for the message."""
     free = free_bytes(directory)
     if free < needed:
         message = f"{free} bytes are free and {needed} are needed to {purpose}: free some space"
@@ -65,7 +51,7 @@ def ensure_space(directory: str, needed: int, purpose: str) -> None:
 
 
 def free_bytes(directory: str) -> int:
-    """The bytes that are free for the user on the file system of a directory; raises `IoError`."""
+    """Returns the bytes free for the user on the file system of a directory; raises `IoError`."""
     with os_errors(directory):
         return shutil.disk_usage(directory).free
 
@@ -80,15 +66,10 @@ class _DirectorySize:
 
 
 class TotalSize:
-    """Adds up the bytes of all files of a store.
+    """Adds up the bytes of all files of a store, except those in `without`. Safe to use from several threads.
 
-    A loose object never changes. So the bytes in a directory of loose objects change only if a file comes or goes,
-    and then the modification time of the directory changes, too. Safe to use from several threads.
-
-    Args:
-        store: the directory of the store.
-        without: the name of a directory in it that does not count.
-        now: nanoseconds since 1970.
+    Loose objects never change, so the bytes in a directory of them change only with its modification time. `now`
+    returns nanoseconds since 1970.
     """
 
     def __init__(self, store: str, without: str, now: Callable[[], int] = time.time_ns) -> None:
@@ -99,11 +80,7 @@ class TotalSize:
         self._known: dict[str, _DirectorySize] = {}
 
     def bytes(self) -> int:
-        """The bytes of all files; those that are removed meanwhile do not count.
-
-        Raises:
-            IoError: a directory cannot be listed, or a file cannot be looked at.
-        """
+        """Returns the bytes of all files, without those removed meanwhile; raises `IoError`."""
         total = 0
         for above, directories, files in walked(self._store):
             if above == self._store and self._without in directories:
@@ -116,7 +93,6 @@ class TotalSize:
         return total
 
     def _of_loose(self, names: Collection[str]) -> int:
-        """The bytes in directories of loose objects."""
         total = 0
         with os_errors(self._objects):
             try:
@@ -125,7 +101,7 @@ class TotalSize:
                 return 0
             try:
                 asked = self._now()
-                # one short call for each: there are 256 of them, and mostly nothing else is to be done
+                # one short call for each: there are 256 of them, and mostly this is all
                 for name in names:
                     try:
                         status = os.stat(name, dir_fd=objects, follow_symlinks=False)
@@ -140,13 +116,7 @@ class TotalSize:
         return total
 
     def _look(self, name: str, status: os.stat_result, asked: int) -> _DirectorySize:
-        """Adds up the bytes in a directory of loose objects.
-
-        Args:
-            name: of the directory.
-            status: as it was before.
-            asked: when that was, or before.
-        """
+        """Adds up the bytes in a directory of loose objects; `status` was read at `asked` or later."""
         found = list(walked(os.path.join(self._objects, name)))
         changed = status.st_mtime_ns
         known = _DirectorySize(status.st_ino, changed, sum(_of_files(above, files) for above, _, files in found))

@@ -1,1 +1,1 @@
-"""The check of a store: every object against its name, everything that is named, and what a repair can get back."""
+"""Checks a store, each object against its id and each reference for its target, and repairs it from other sources."""

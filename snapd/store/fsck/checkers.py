@@ -1,6 +1,6 @@
-"""Checks and repairs a store, open or not; it need not be possible to open it.
+"""Checks and repairs a store, even if it cannot be opened.
 
-An open store is checked in a process of its own: nobody waits for the interpreter lock while all objects are hashed.
+An open store is checked in a process of its own, so that no request waits for the interpreter lock during the hashing.
 """
 
 from __future__ import annotations
@@ -44,24 +44,13 @@ def repair(
     call: Call,
     agrees: Callable[[], bool] | None = None,
 ) -> CheckReport:
-    """Repairs a store as far as possible; nobody may write to it meanwhile.
+    """Repairs a store, which the caller owns, as far as possible; nothing else may write to it meanwhile.
 
-    Args:
-        store: its directory, which the caller owns.
-        directories: absolute `objects` directories of the user's own git; they are only read.
-        work_tree: returns the bytes of a file of the work tree; None if there is no such file.
-        settle: replays the journal; called once the files that it needs are repaired.
-        call: the request; can be cancelled until the first file is moved to quarantine.
-        agrees: as for `check`.
-
-    Returns:
-        The problems before the repair; `repaired` has the events that had to be left out, `quarantine` is the directory
-        of the damaged files.
-
-    Raises:
-        StoreCorrupt: a newer snapd made it.
-        StorageFull, IoError: everything that could be read before can still be read.
-        Cancelled: nothing was changed.
+    Returns the problems before the repair: `repaired` has the events that had to be left out, `quarantine` is the
+    directory of the damaged files. `directories` are absolute `objects` directories of the user's own git, which are
+    only read; `work_tree` returns the bytes of a file, or None; `settle` replays the journal once its files are
+    repaired. Can be cancelled until the first file is moved to quarantine. Everything readable stays readable, also
+    after an error.
     """
     quarantine = Quarantine(store)
     with _examined(store, call, quick=False, agrees=agrees) as found:
@@ -73,31 +62,23 @@ def repair(
         settle()
         left_out = repair_chains(found, quarantine)
     with _examined(store, call, quick=False, agrees=agrees) as found, ExitStack() as stack:
-        # those that are missing or cannot be read are skipped
+        # missing and unreadable directories are skipped
         sources = [stack.enter_context(ObjectInventory(os.fsdecode(each), is_ours=False)) for each in directories]
         repair_objects(found, RepairSources(sources, work_tree), quarantine, call)
     return attrs.evolve(first, repaired=tuple(left_out), quarantine=quarantine.path)
 
 
 def check_closed(store: str, call: Call, *, quick: bool, mend: bool) -> CheckReport:
-    """Checks, and perhaps repairs, a store that nobody has open; it need not be possible to open it.
+    """Checks and, if `mend`, repairs a store that no process has open, without other sources for lost objects.
 
-    Args:
-        store: its directory.
-        call: the request.
-        quick: as for `check`.
-        mend: whether to repair it, without other sources for lost objects.
-
-    Raises:
-        StoreLocked: another process owns it; `data["socket"]` is its address.
-        StoreCorrupt: there is no store, or a newer snapd made it.
-        StorageFull, IoError, Cancelled: as `repair`.
+    Raises `StoreLocked` if another process owns it (`data["socket"]` is its address), `StoreCorrupt` if there is no
+    store or a newer snapd made it, and the errors of `repair`.
     """
     if not os.path.isdir(store):
         raise StoreCorrupt(f"there is no store at {store}", hint="'snapd track' in the folder makes one", object=store)
     ownership = Ownership(store, None)
     try:
-        # one of an older format can only be checked in that of today
+        # only the current format can be checked
         if (version_of(store) or FORMAT_VERSION) < FORMAT_VERSION:
             upgrade(ShadowRepository(store))
         if not mend:
@@ -125,17 +106,16 @@ def _examined(store: str, call: Call, *, quick: bool, agrees: Callable[[], bool]
 
 @attrs.frozen
 class Checked:
-    """What the other process answers; `asks_timeline` if the events fit together: then that is compared too."""
+    """The answer of the other process; `asks_timeline` if the events are consistent, so the database is compared."""
 
     report: CheckReport
     asks_timeline: bool
 
 
 def check_apart(store: str, call: Call, agrees: Callable[[], bool]) -> CheckReport:
-    """Checks a store that this process has open, as `check`; in this process only if no other can be started.
+    """Checks a store that this process has open, as `check`, in another process if possible.
 
-    Cancelling the request ends the process. Raises `IoError` also if it cannot be started, or ended before it had
-    answered.
+    Cancelling ends that process. Also raises `IoError` if it cannot be started, or ends without an answer.
     """
     if not can_start():
         return check(store, call, quick=False, agrees=agrees)

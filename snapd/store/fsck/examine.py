@@ -70,12 +70,7 @@ _OTHERS = 0o077
 def check_files(store: str) -> list[Problem]:
     """Checks the files that make the directory a store, and those beside the objects.
 
-    Args:
-        store: its directory.
-
-    Raises:
-        StoreCorrupt: a newer snapd made it.
-        IoError: something cannot be read.
+    Raises `StoreCorrupt` if a newer snapd made it.
     """
     found = []
     if not _HEAD.fullmatch(_read(store, HEAD) or b""):
@@ -105,7 +100,7 @@ def check_files(store: str) -> list[Problem]:
             except NewerFormat as error:
                 found.append(Problem("newerFormat", name, f"{error.message}: repair it with that one"))
             except (ValueError, RecursionError):
-                # no damage of the disk, which the checksum of the frame would show; the next use drops it
+                # not damage of the disk, which the checksum of the frame would detect; the next use drops it
                 continue
     notes = _read(store, NOTES)
     if notes is not None and decode_notes(notes) is None:
@@ -115,7 +110,7 @@ def check_files(store: str) -> list[Problem]:
 
 
 def journal_files(store: str) -> Iterator[tuple[str, bytes]]:
-    """The journal files, oldest first, each with its path in the store and its bytes; raises `IoError`."""
+    """Yields the journal files, oldest first: each path in the store with its bytes; raises `IoError`."""
     if _is_other(os.path.join(store, JOURNAL)):
         return
     for number in journal_numbers(store):
@@ -126,7 +121,7 @@ def journal_files(store: str) -> Iterator[tuple[str, bytes]]:
 
 
 def waiting(store: str) -> tuple[dict[ObjectId, bytes], dict[str, ObjectId]]:
-    """The loose files in the journal, by their objects, and the targets of references after its replay."""
+    """Returns the loose files in the journal by object id, and the targets of references after its replay."""
     objects: dict[ObjectId, bytes] = {}
     references: dict[str, ObjectId] = {}
     for _, data in journal_files(store):
@@ -137,15 +132,12 @@ def waiting(store: str) -> tuple[dict[ObjectId, bytes], dict[str, ObjectId]]:
 
 
 def has_newer_journal(problems: Sequence[Problem]) -> bool:
-    """Whether a newer snapd wrote a part of the journal: then this one cannot know what is missing."""
+    """Whether a newer snapd wrote a part of the journal: then this one cannot determine what is missing."""
     return any(problem.kind == "newerFormat" and problem.subject.startswith(JOURNAL + os.sep) for problem in problems)
 
 
 def check_access(store: str) -> list[Problem]:
-    """Finds files of a store that another user owns or can access; raises `IoError`.
-
-    Files that the project's own git has too keep their permissions.
-    """
+    """Finds files of a store that another user owns or can access, except those shared with the project's own git."""
     found = []
     for above, _, files in walked(store):
         for path, others in ((above, _OTHERS), *((os.path.join(above, file), _OTHERS_WRITE) for file in files)):
@@ -159,7 +151,7 @@ def check_access(store: str) -> list[Problem]:
 
 
 def find_leftovers(store: str) -> Leftovers:
-    """The temporary files that crashes left in a store; raises `IoError`."""
+    """Finds the temporary files that crashes left in a store; raises `IoError`."""
     packing = os.path.join(store, PACKING, "")
     sizes = [
         status.st_size
@@ -186,13 +178,12 @@ def _is_root(data: bytes) -> bool:
 
 
 def _is_other(directory: str) -> bool:
-    """Whether the path exists and is not a directory."""
     status = status_if_there(directory)
     return status is not None and not stat.S_ISDIR(status.st_mode)
 
 
 def _read(store: str, name: str) -> bytes | None:
-    """The bytes of a file; None if it does not exist, `_UNREADABLE` if they are lost. Raises `IoError`."""
+    """Reads a file; None if it does not exist, `_UNREADABLE` if its bytes are lost. Raises `IoError`."""
     path = os.path.join(store, name)
 
     def read() -> bytes:
@@ -216,35 +207,24 @@ MAX_PROBLEMS = 50_000
 
 @attrs.define
 class Impact:
-    """What a missing object affects.
+    """The trees of snapshots with a missing object, and the steps and operations that refer to them."""
 
-    Attributes:
-        files: the trees of the snapshots that have it, by its path there.
-        snapshots: the trees of the snapshots whose coverage it is.
-        steps: the steps and operations that refer to these snapshots.
-    """
-
-    files: dict[RelPath, list[ObjectId]] = attrs.field(factory=dict)
-    snapshots: set[ObjectId] = attrs.field(factory=set)
+    files: dict[RelPath, list[ObjectId]] = attrs.field(factory=dict)  # the trees, by the object's path in them
+    snapshots: set[ObjectId] = attrs.field(factory=set)  # the trees of the snapshots whose coverage it is
     steps: dict[AffectedStep, None] = attrs.field(factory=dict)
 
 
 @attrs.define
 class Impacts:
-    """What all missing objects affect, by their ids.
-
-    Attributes:
-        broken: the trees of the snapshots that cannot be restored completely, sorted.
-        is_cut: whether there are more pairs than `MAX_PAIRS`; `broken` is complete nevertheless.
-    """
+    """What all missing objects affect, by id."""
 
     objects: dict[ObjectId, Impact]
-    broken: tuple[ObjectId, ...]
-    is_cut: bool
+    broken: tuple[ObjectId, ...]  # the trees of the snapshots that cannot be restored completely, sorted
+    is_cut: bool  # whether there are more pairs than `MAX_PAIRS`; `broken` is complete nevertheless
 
 
 def touched(named: Reachable) -> Impacts:
-    """What the missing objects affect."""
+    """Determines what the missing objects affect."""
     found = {oid: Impact() for oid in named.missing}
     of_snapshot: dict[ObjectId, list[ObjectId]] = {}
     covered: dict[ObjectId, set[ObjectId]] = {}
@@ -285,7 +265,7 @@ def _touch_steps(
 
 
 def named_by(link: ChainLink, session_id: SessionId | None) -> list[AffectedStep]:
-    """The steps or the operation of an event, whose chain is that of a session."""
+    """Returns the steps or the operation of an event; `session_id` is the session of its chain."""
     what = link.event.what
     match what:
         case StepBegun() | StepEnded():
@@ -303,14 +283,7 @@ def named_by(link: ChainLink, session_id: SessionId | None) -> list[AffectedStep
 
 @attrs.frozen
 class Examination:
-    """Everything that a check has found in the store with this directory.
-
-    Attributes:
-        scan: what reading the objects found.
-        named: what the references reach.
-        broken_chains: the references whose chains must be rebuilt, and can be.
-        is_quick: whether objects were not read.
-    """
+    """Everything that a check found in a store."""
 
     store: str
     holdings: ObjectInventory
@@ -318,13 +291,13 @@ class Examination:
     references: References
     named: Reachable
     touched: Impacts
-    broken_chains: list[str]
+    broken_chains: list[str]  # the references whose chains must be rebuilt, and can be
     problems: list[Problem]
     leftovers: Leftovers
-    is_quick: bool
+    is_quick: bool  # whether objects were not read
 
     def report(self) -> CheckReport:
-        """The report for the client."""
+        """Builds the report for the client."""
         return CheckReport(
             store=self.store,
             quick=self.is_quick,
@@ -341,7 +314,6 @@ class Examination:
 
 
 def _replayed(store: str, holdings: ObjectInventory, moving: Mapping[str, ObjectId]) -> References:
-    """The references as they are once the journal is in the repository."""
 
     def before(commit: ObjectId) -> ObjectId | None:
         try:
@@ -357,18 +329,10 @@ def _replayed(store: str, holdings: ObjectInventory, moving: Mapping[str, Object
 def examine(
     store: str, holdings: ObjectInventory, call: Call, *, quick: bool, agrees: Callable[[], bool] | None
 ) -> Examination:
-    """Checks a store; changes nothing.
+    """Checks a store; changes nothing. `holdings` are its objects, just listed.
 
-    Args:
-        store: its directory.
-        holdings: its objects, just listed.
-        call: the request.
-        quick: read only events, no other objects.
-        agrees: whether the database of the timeline matches the events; None if nobody has it open.
-
-    Raises:
-        StoreCorrupt: a newer snapd made it.
-        IoError, Cancelled: the check did not finish.
+    `quick` reads only events, no other objects. `agrees` returns whether the database of the timeline matches the
+    events; None if no process has it open. Raises `StoreCorrupt` if a newer snapd made it.
     """
     problems = [*check_files(store), *check_access(store)]
     first = tuple(problems)
@@ -417,7 +381,7 @@ def examine(
 
 
 def _complete(found: Scan, holdings: ObjectInventory, named: Reachable) -> None:
-    """Adds commits that are only in the journal, and those of our format that somebody else made."""
+    """Adds commits that are only in the journal, and those of our format that another program made."""
     for oid in {*holdings.journal, *named.links} - found.commits.keys():
         if data := holdings.commit(oid):
             found.commits[oid] = data
@@ -539,10 +503,9 @@ def _of_events(named: Reachable) -> Iterator[Problem]:
 
 
 def disagreement(agrees: Callable[[], bool]) -> tuple[list[Problem], bool]:
-    """Checks the timeline; raises `IoError`.
+    """Checks the timeline; returns its problems, and whether the events themselves are consistent.
 
-    `agrees` says whether its database matches the events, or raises if they are inconsistent. Returns the problems, and
-    whether the events themselves are consistent.
+    `agrees` returns whether the database matches the events, or raises if they are inconsistent.
     """
     try:
         if agrees():
@@ -555,7 +518,7 @@ def disagreement(agrees: Callable[[], bool]) -> tuple[list[Problem], bool]:
 
 
 def _known_heads(store: str) -> Mapping[str, ObjectId]:
-    """The newest commit of each chain, as the database of a store says that nobody has open; raises `OSError`."""
+    """Returns the newest commit of each chain according to the database of a closed store; raises `OSError`."""
     try:
         database = closed(os.path.join(store, TIMELINE))
         if database is None:
@@ -567,7 +530,7 @@ def _known_heads(store: str) -> Mapping[str, ObjectId]:
 
 
 def _agrees(store: str, named: Reachable) -> bool:
-    """Whether the database of a store that nobody has open matches the events, as far as it would be used.
+    """Whether the database of a closed store, as far as it would be used, matches the events.
 
     Raises `ValueError` or `sqlite3.IntegrityError` if the events are inconsistent.
     """

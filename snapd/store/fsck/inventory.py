@@ -1,6 +1,6 @@
 """The objects in an `objects` directory. Damaged copies are remembered, and skipped when an object is read.
 
-Where the index of a pack is missing or damaged, it is made from the pack itself.
+If the index of a pack is missing or damaged, it is computed from the pack itself.
 """
 
 from __future__ import annotations
@@ -31,31 +31,21 @@ WITHOUT_PACK = "it is missing, and its index exists"
 """The flaw of a pack whose file is missing."""
 
 CACHED_BYTES = 32 << 20
-"""How much fsck keeps of the objects of one pack: the next deltas need them as bases."""
+"""The most bytes of one pack's objects that fsck caches: the next deltas need them as bases."""
 
 _FIRST = 12
 
 
 class Pack:
-    """A pack with its index; raises `IoError` if it cannot be opened now.
-
-    Args:
-        path: of both files, without an ending.
-        index: of the pack; a rebuilt one if its own is missing or damaged.
-
-    Attributes:
-        file: the open pack; None if it cannot be opened.
-        damaged: the objects with a damaged entry.
-        flaw: what is wrong with the pack as a whole; None if nothing is known.
-    """
+    """A pack, given by its path without an ending, with its own or a rebuilt index."""
 
     def __init__(self, path: str, index: PackIndex) -> None:
         self.path = path
         self.name = os.path.basename(path)
         self.index = index
-        self.damaged: set[ObjectId] = set()
-        self.flaw: str | None = None
-        self.file: PackReader | None = None
+        self.damaged: set[ObjectId] = set()  # the objects with a damaged entry
+        self.flaw: str | None = None  # of the pack as a whole
+        self.file: PackReader | None = None  # None if it cannot be opened
         try:
             with reading(f"{path}.pack"):
                 self.file = PackReader(f"{path}.pack", object_cache(CACHED_BYTES, CACHED_BYTES))
@@ -69,7 +59,7 @@ class Pack:
         return self.file is not None and oid not in self.damaged and oid in self.index
 
     def read(self, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
-        """The type and the bytes of an object, which match the id; None without a sound copy. Raises `IoError`."""
+        """Reads an object and compares it with its id; None without a sound copy. Raises `IoError`."""
         file = self.file
         offset = None if file is None or oid in self.damaged else self.index.offset_of(oid)
         if file is None or offset is None:
@@ -84,7 +74,7 @@ class Pack:
         return self._remembering_damage(file, oid, read)
 
     def check(self, oid: ObjectId, offset: int) -> tuple[ObjectKind, int, bytes] | None:
-        """As `PackReader.check`, for an open pack. None if the object is damaged, which is remembered."""
+        """As `PackReader.check`, for an open pack. Returns None if the object is damaged, and remembers that."""
         assert self.file is not None
         file = self.file
         return self._remembering_damage(file, oid, lambda: file.check(oid, offset, self.index.offset_of))
@@ -108,29 +98,17 @@ class Pack:
 class ObjectInventory:
     """The objects in one `objects` directory; a context manager that closes their files.
 
-    Args:
-        directory: the `objects` directory.
-        is_ours: whether it belongs to a store. Files of others that cannot be read count as missing, unless file
-            descriptors or memory are lacking.
-
-    Attributes:
-        packs: the packs, by name; those without a sound index only after `rebuild_indexes`.
-        unindexed: the packs without a sound index, by name: the path without an ending, and whether there is a damaged
-            index.
-        damaged_loose: the damaged loose objects, with what is wrong.
-        journal: the loose files of the objects in the journal, which the next opening writes.
-
-    Raises:
-        IoError: the directory cannot be listed, or a file cannot be opened now. All methods that read raise it too.
+    All methods that read raise `IoError` if a directory or file cannot be read now. Outside a store (not `is_ours`),
+    unreadable files count as missing, unless file descriptors or memory are lacking.
     """
 
     def __init__(self, directory: str, *, is_ours: bool = True) -> None:
         self.directory = directory
         self._is_ours = is_ours
-        self.packs: dict[str, Pack] = {}
-        self.unindexed: dict[str, tuple[str, bool]] = {}
-        self.journal: dict[ObjectId, bytes] = {}
-        self.damaged_loose: dict[ObjectId, str] = {}
+        self.packs: dict[str, Pack] = {}  # by name; those without a sound index only after `rebuild_indexes`
+        self.unindexed: dict[str, tuple[str, bool]] = {}  # path without an ending, and whether a damaged index exists
+        self.journal: dict[ObjectId, bytes] = {}  # loose files, which the next opening writes
+        self.damaged_loose: dict[ObjectId, str] = {}  # with the defect
         try:
             self._open_packs(os.path.join(directory, "pack"))
         except BaseException:
@@ -154,7 +132,7 @@ class ObjectInventory:
 
     @contextlib.contextmanager
     def _ignoring_unreadable(self) -> Iterator[None]:
-        """Ignores files of others that cannot be read."""
+        """Ignores files outside the store that cannot be read."""
         with contextlib.nullcontext() if self._is_ours else ignoring_unreadable():
             yield
 
@@ -190,7 +168,7 @@ class ObjectInventory:
         return is_there(object_path(self.directory, oid))
 
     def read(self, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
-        """The type and the bytes of an object, which match its id, from the first sound copy; None without one."""
+        """Reads an object from its first sound copy, which matches its id; None without one."""
         found = None
         for read in (*(pack.read for pack in self.packs.values()), self.loose_copy):
             with self._ignoring_unreadable():
@@ -200,12 +178,12 @@ class ObjectInventory:
         return found
 
     def commit(self, oid: ObjectId) -> bytes:
-        """The bytes of a commit; none if it is no commit, or has no sound copy."""
+        """Reads a commit; returns empty bytes if it is no commit, or has no sound copy."""
         kind, data = self.read(oid) or ("", b"")
         return data if kind == "commit" else b""
 
     def loose_copy(self, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
-        """As `read`, only from its loose file or the journal."""
+        """As `read`, but only from its loose file or the journal."""
         if oid not in self.damaged_loose:
             try:
                 found = read_with_retry(lambda: read_loose(object_path(self.directory, oid), oid))
@@ -217,7 +195,7 @@ class ObjectInventory:
         return expand_loose(self.journal.get(oid, b""), oid)
 
     def check_loose(self, oid: ObjectId, path: str) -> tuple[ObjectKind, int, bytes] | None:
-        """As `loose.check_loose`. None if the file is missing, or damaged, which is remembered."""
+        """As `loose.check_loose`. Returns None if the file is missing, or damaged, which is remembered."""
         try:
             return read_with_retry(lambda: check_loose(path, oid))
         except DamagedData as error:
@@ -226,15 +204,9 @@ class ObjectInventory:
 
 
 class RebuiltIndex(PackIndex):
-    """The index of a pack, made of what was found in the `.pack` file itself; it states no CRC-32.
+    """The index of a pack, computed from the `.pack` file itself; it has no CRC-32.
 
-    Attributes:
-        is_whole: whether every entry of the pack is an object.
-
-    Raises:
-        FileNotFoundError: there is none.
-        Damaged: it is not a file, or its bytes are lost.
-        IoError: it cannot be read now.
+    Raises `FileNotFoundError` if there is no file, `DamagedData` if it is not a file or its bytes are lost.
     """
 
     def __init__(self, path: str, call: Call) -> None:
@@ -253,7 +225,7 @@ class RebuiltIndex(PackIndex):
         super().__init__(encode_index(((oid, 0, offset) for oid, offset in self._found.items()), checksum), path)
 
     def lines(self) -> list[tuple[ObjectId, int, int]]:
-        """The lines of an index, see `encode_index`, with CRC-32; raises `DamagedData`, `IoError`."""
+        """Returns the lines of an index, see `encode_index`, with CRC-32; raises `DamagedData`, `IoError`."""
         found = []
         with reading(self._path), open(self._path, "rb") as pack:
             for oid, offset in self._found.items():

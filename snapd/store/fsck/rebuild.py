@@ -1,7 +1,6 @@
-"""Rebuilds chains of events that have lost a reference or a commit.
+"""Rebuilds chains of events that have lost a reference or a commit, from the positions that the other commits state.
 
-Every commit of snapd states its chain and its position there, so a chain follows from its commits. Commits that cannot
-be read are left out, and so are events that depend on them.
+Commits that cannot be read are left out, and so are events that depend on them.
 """
 
 from __future__ import annotations
@@ -31,12 +30,7 @@ _PARENT = re.compile(rb"\A(tree [0-9a-f]{40}\n)(?:parent [0-9a-f]{40}\n)?")
 
 @attrs.define
 class RebuiltChains:
-    """Rebuilt chains.
-
-    Attributes:
-        targets: the new targets of references, by name; None if nothing is left for one.
-        left_out: the events that depend on a lost one.
-    """
+    """Rebuilt chains: the new targets of references (None: nothing is left), and events that depend on a lost one."""
 
     targets: dict[str, ObjectId | None] = attrs.field(factory=dict)
     commits: dict[ObjectId, bytes] = attrs.field(factory=dict)
@@ -54,17 +48,11 @@ class _Stray:
 def lost_references(
     named: Reachable, references: References, commits: Mapping[ObjectId, bytes], known: Mapping[str, ObjectId]
 ) -> list[str]:
-    """The names of references that were lost, and not removed by snapd.
+    """Returns the names of references that were lost, not removed by snapd.
 
-    snapd always keeps the newest event. Other unreachable commits have expired, unless packed references are
-    unreadable, which may have reached them. What a newer snapd removed is unknown, so nothing counts as lost if it
-    wrote to the store.
-
-    Args:
-        named: what the references reach.
-        references: of the store.
-        commits: all commits of snapd.
-        known: the newest commits of the timeline's chains, if its database is sound.
+    snapd always keeps the newest event. Other unreachable commits have expired, unless unreadable packed references may
+    have reached them. If a newer snapd wrote to the store, nothing counts as lost. `known` has the newest commits of
+    the timeline's chains, if its database is sound.
     """
     if named.newer:
         return []
@@ -84,7 +72,7 @@ def lost_references(
 
 
 def rebuildable_chains(named: Reachable, commits: Mapping[ObjectId, bytes], names: Iterable[str]) -> list[str]:
-    """Those of some lost, damaged or broken chains that cannot contain anything of a newer snapd."""
+    """Returns those lost, damaged or broken chains that cannot contain anything of a newer snapd."""
     stray = _stray(named, commits)
     # the events of all chains depend on each other
     is_newer = bool(
@@ -98,7 +86,7 @@ def rebuildable_chains(named: Reachable, commits: Mapping[ObjectId, bytes], name
 def rebuild(
     named: Reachable, commits: Mapping[ObjectId, bytes], holdings: ObjectInventory, names: Iterable[str]
 ) -> RebuiltChains:
-    """Rebuilds chains that are lost or damaged, or break off, from all commits of snapd that can be read."""
+    """Rebuilds chains that are lost, damaged or broken off, from all commits of snapd that can be read."""
     stray = _stray(named, commits)
     rebuilt = RebuiltChains()
     asked = {name for name in names if name.startswith(CHAINS)}
@@ -121,7 +109,7 @@ def rebuild(
 
 
 def _candidates(rebuilt: RebuiltChains, asked: set[str], named: Reachable, stray: _Stray) -> list[ChainLink]:
-    """All events that can be part of the chains, in order; a session without its beginning gets a new one."""
+    """Returns all events that can be part of the chains, in order; a session without its beginning gets a new one."""
     links = dict(named.links)
     taken = {link.event.seq for link in links.values()}
     for commit, link in stray.links.items():
@@ -142,7 +130,7 @@ def _candidates(rebuilt: RebuiltChains, asked: set[str], named: Reachable, stray
 
 
 def _beginning(rebuilt: RebuiltChains, chain: str, first: ChainLink, seq: int) -> ChainLink:
-    """A new beginning of a session, with what its first step states."""
+    """Makes a new beginning of a session from what its first step states."""
     assert isinstance(first.event.what, StepBegun)
     started = SessionStarted(first.event.what.session_id, None, None)
     event = Event(seq, first.event.milliseconds, None, None, started)
@@ -155,7 +143,7 @@ def _beginning(rebuilt: RebuiltChains, chain: str, first: ChainLink, seq: int) -
 
 
 def _fitting(rebuilt: RebuiltChains, links: list[ChainLink]) -> list[ChainLink]:
-    """The events without those that depend on a lost one."""
+    """Returns the events without those that depend on a lost one."""
     fitting: list[ChainLink] = []
     with closing(Database.made(None, ())) as database:
         for link in links:
@@ -199,7 +187,7 @@ def _stray(named: Reachable, commits: Mapping[ObjectId, bytes]) -> _Stray:
             found.followed.add(decode_commit(data, commit)[1])
             continue
         except StoreCorrupt:
-            # a commit of somebody else is not part of our chains
+            # a commit of another program is not part of our chains
             continue
         events.append((commit, link))
         if isinstance(link.event.what, StepBegun):

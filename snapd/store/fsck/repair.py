@@ -35,11 +35,7 @@ _MODES = 0o077
 
 
 def repair_files(store: str, problems: Iterable[Problem], quarantine: Quarantine) -> None:
-    """Repairs files that are neither objects nor references, as far as a check named them.
-
-    Raises:
-        StorageFull, IoError: some files may be repaired and others not.
-    """
+    """Repairs the files in `problems` that are neither objects nor references; after an error, some may be repaired."""
     for problem in problems:
         path = os.path.join(store, problem.subject)
         if problem.kind == "permissions":
@@ -60,18 +56,14 @@ def repair_files(store: str, problems: Iterable[Problem], quarantine: Quarantine
 
 
 def _make_way(path: str, reason: str, quarantine: Quarantine) -> None:
-    """Keeps what a file is about to replace in quarantine, and removes a directory of that name."""
+    """Moves what is at the path of a new file to quarantine, and removes a directory there."""
     quarantine.keep(path, reason)
     if os.path.isdir(path):
         remove(path)
 
 
 def repair_chains(found: Examination, quarantine: Quarantine) -> list[Problem]:
-    """Rebuilds chains that break off, or that have lost their reference; gives the events that had to be left out.
-
-    Raises:
-        StorageFull, IoError: some references may point to rebuilt chains, and others not.
-    """
+    """Rebuilds broken chains and those without a reference, one by one; returns the events that had to be left out."""
     rebuilt = rebuild(found.named, found.scan.commits, found.holdings, found.broken_chains)
     with _NewPack(found.holdings) as writing:
         for oid, data in rebuilt.commits.items():
@@ -102,23 +94,14 @@ def repair_chains(found: Examination, quarantine: Quarantine) -> list[Problem]:
 
 @attrs.frozen
 class RepairSources:
-    """Where to look for lost objects; whatever is found is compared with the id.
+    """The sources for lost objects, which are only read; everything read is compared with its id."""
 
-    Attributes:
-        sources: the project's own git, which is only read.
-        work_tree: returns the bytes of a file of the work tree; None if there is no such file.
-    """
-
-    sources: Sequence[ObjectInventory]
-    work_tree: Callable[[RelPath], bytes | None]
+    sources: Sequence[ObjectInventory]  # the project's own git
+    work_tree: Callable[[RelPath], bytes | None]  # the bytes of a file; None if there is no such file
 
 
 def repair_objects(found: Examination, elsewhere: RepairSources, quarantine: Quarantine, call: Call) -> None:
-    """Recovers lost objects from elsewhere, and moves damaged files to quarantine.
-
-    Raises:
-        StorageFull, IoError: everything that could be read before can still be read.
-    """
+    """Recovers lost objects from elsewhere, and moves damaged files to quarantine; what is readable stays readable."""
     holdings = found.holdings
     flawed = [pack for pack in holdings.packs.values() if pack.flaw is not None]
     reindexed = [pack for pack in flawed if _can_be_indexed(pack, call)]
@@ -150,7 +133,7 @@ def repair_objects(found: Examination, elsewhere: RepairSources, quarantine: Qua
 
 
 def _fetch(found: Examination, elsewhere: RepairSources, writing: _NewPack, call: Call) -> None:
-    """Recovers missing objects; then those in recovered trees, which the check could not know."""
+    """Recovers missing objects, then the objects missing in recovered trees, which the check could not detect."""
     holdings = found.holdings
     pending: dict[ObjectId, tuple[RelPath, ...]] = {
         oid: tuple(touches.files) for oid, touches in found.touched.objects.items()
@@ -204,7 +187,7 @@ class _NewPack:
             self._writer.discard()
 
     def add(self, oid: ObjectId, whole: tuple[ObjectKind, bytes] | None) -> None:
-        """Adds an object, unless it is None, a tag, or there already."""
+        """Adds an object, unless it is None, a tag, or already in the pack."""
         if whole is None or oid in self.written or whole[0] == "tag":
             return
         if self._writer is None:
@@ -219,7 +202,6 @@ class _NewPack:
 
 
 def _can_be_indexed(pack: Pack, call: Call) -> bool:
-    """Whether only the index of a pack is damaged."""
     if not _is_only_its_index(pack):
         return False
     return flaw_of(f"{pack.path}.pack", call, count=pack.index.count, checksum=pack.index.checksum) is None
@@ -249,7 +231,7 @@ def _remove_if_there(path: str) -> None:
 
 
 def _make_private(path: str) -> None:
-    """Removes the permissions of other users; a file of another user is left alone."""
+    """Removes the permissions of other users; leaves a file of another user alone."""
     with os_errors(path):
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         try:

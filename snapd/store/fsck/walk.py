@@ -1,7 +1,6 @@
-"""Reads every object of a store and the checksums of packs, and walks everything that is reachable from the references.
+"""Reads every object of a store and the checksums of packs, and walks everything reachable from the references.
 
-The walk finds objects that are missing or have no sound copy. A tree is read once however many snapshots share it; one
-bit for each object of a pack marks those that were seen.
+A tree is read once however many snapshots share it; one bit for each object of a pack marks those already visited.
 """
 
 from __future__ import annotations
@@ -31,24 +30,18 @@ from snapd.store.timeline.chain import CHAINS, ChainLink, decode_link, pins, sna
 from .inventory import WITHOUT_PACK, ObjectInventory, Pack
 
 WINDOW_BYTES = 64 << 20
-"""How much of a pack is sorted by offset at once."""
+"""The bytes of a pack whose objects are sorted by offset at once."""
 _PACK_HEADER = struct.Struct(">4sII")
 _OURS = b"\ncommitter snapd <snapd@localhost> "
 
 
 @attrs.define
 class Scan:
-    """The result of a scan.
+    """The result of a scan."""
 
-    Attributes:
-        objects: the number of objects; every copy counts.
-        size: of all of them, expanded, in bytes.
-        commits: the commits that snapd wrote: their bytes, by id.
-    """
-
-    objects: int = 0
-    size: int = 0
-    commits: dict[ObjectId, bytes] = attrs.field(factory=dict)
+    objects: int = 0  # every copy counts
+    size: int = 0  # of all of them, expanded, in bytes
+    commits: dict[ObjectId, bytes] = attrs.field(factory=dict)  # the bytes of the commits that snapd wrote, by id
 
     def took(self, oid: ObjectId, found: tuple[ObjectKind, int, bytes]) -> None:
         """Adds an object."""
@@ -60,7 +53,7 @@ class Scan:
 
 
 def scan(holdings: ObjectInventory, call: Call) -> Scan:
-    """Reads all objects, and has the holdings remember the damaged ones; raises `IoError`, `Cancelled`."""
+    """Reads all objects, and makes the holdings remember the damaged ones; raises `IoError`, `Cancelled`."""
     found = Scan()
     total = sum(pack.index.count for pack in holdings.packs.values())
     total += sum(1 for _ in loose_files(holdings.directory))
@@ -90,7 +83,7 @@ def _scan_pack(pack: Pack, found: Scan, call: Call, total: int) -> None:
 
 
 def in_order(pack: Pack) -> Iterator[tuple[ObjectId, int]]:
-    """The objects of a pack by offset, so that deltas come soon after their bases."""
+    """Yields the objects of a pack by offset, so that deltas come soon after their bases."""
     # the index is read once, and only the positions of the objects of each window are kept
     windows: dict[int, array[int]] = {}
     for position, (_, offset) in enumerate(pack.index.entries()):
@@ -100,14 +93,7 @@ def in_order(pack: Pack) -> Iterator[tuple[ObjectId, int]]:
 
 
 def flaw_of(path: str, call: Call, *, count: int | None = None, checksum: bytes | None = None) -> str | None:
-    """What is wrong with a pack as a whole; None if nothing is. Raises `IoError`, `Cancelled`.
-
-    Args:
-        path: the `.pack` file.
-        call: the request.
-        count: the number of objects in its index, if there is one.
-        checksum: of the pack, from its index.
-    """
+    """Returns the defect of a `.pack` file as a whole, if any; `count` and `checksum` are those of its index."""
     try:
         read_with_retry(lambda: _check_whole(path, call, count, checksum))
     except FileNotFoundError:
@@ -142,12 +128,7 @@ def _check_whole(path: str, call: Call, count: int | None, checksum: bytes | Non
 
 @attrs.define
 class Chain:
-    """The commits that a reference reaches, newest first.
-
-    Attributes:
-        commits: those that could be read.
-        lost: the commit that could not be read, at which the chain breaks off; None if it does not.
-    """
+    """The commits that a reference reaches, newest first; the chain breaks off at `lost`, an unreadable commit."""
 
     name: str
     target: ObjectId
@@ -157,35 +138,26 @@ class Chain:
 
 @attrs.define
 class Reachable:
-    """Everything that is reachable.
-
-    Attributes:
-        links: the events, by their commits.
-        sessions: the session of each chain; None if it has none.
-        missing: the trees, blobs and coverages without a sound copy.
-        tainted: the trees in which something is missing, each with the entries that lead to it.
-        needed: the reachable objects in damaged packs.
-        loosely: the events whose tree does not keep all objects that they name.
-        implied: the bytes of missing trees that follow from the event whose objects they keep.
-        newer: events of a newer snapd, by their commits, each with the name of its chain.
-    """
+    """Everything that is reachable."""
 
     chains: list[Chain] = attrs.field(factory=list)
-    links: dict[ObjectId, ChainLink] = attrs.field(factory=dict)
-    sessions: dict[str, SessionId | None] = attrs.field(factory=dict)
-    missing: set[ObjectId] = attrs.field(factory=set)
+    links: dict[ObjectId, ChainLink] = attrs.field(factory=dict)  # the events, by commit
+    sessions: dict[str, SessionId | None] = attrs.field(factory=dict)  # by chain; None if it has none
+    missing: set[ObjectId] = attrs.field(factory=set)  # the trees, blobs and coverages without a sound copy
+    # the entries that lead to a missing object, by tree
     tainted: dict[ObjectId, list[tuple[bytes, ObjectId]]] = attrs.field(factory=dict)
-    needed: set[ObjectId] = attrs.field(factory=set)
-    loosely: list[ObjectId] = attrs.field(factory=list)
+    needed: set[ObjectId] = attrs.field(factory=set)  # the reachable objects in damaged packs
+    loosely: list[ObjectId] = attrs.field(factory=list)  # the events whose tree does not keep all their objects
+    # the bytes of missing trees that follow from their event
     implied: dict[ObjectId, bytes] = attrs.field(factory=dict)
-    newer: dict[ObjectId, str] = attrs.field(factory=dict)
+    newer: dict[ObjectId, str] = attrs.field(factory=dict)  # the chain of each event of a newer snapd, by commit
 
     def is_broken(self, tree: ObjectId) -> bool:
         """Whether a walked tree, or anything in it, is missing."""
         return tree in self.missing or tree in self.tainted
 
     def lacking(self, tree: ObjectId) -> Iterator[tuple[bytes, ObjectId]]:
-        """The missing objects in a tree, with their paths."""
+        """Yields the missing objects in a tree, with their paths."""
         pending = [(b"", tree)]
         while pending:
             path, oid = pending.pop()
@@ -225,7 +197,7 @@ class _Walker:
         self._trees = 0
 
     def follow(self, name: str, target: ObjectId) -> None:
-        """Walks what a reference reaches."""
+        """Walks everything that a reference reaches."""
         if not name.startswith(CHAINS):
             return
         chain = Chain(name, target)
@@ -307,7 +279,7 @@ class _Walker:
                     stack[-1].lacking.append((stack[-1].name, frame.oid))
 
     def _step(self, frame: _Frame) -> _Frame | None:
-        """Goes on with the entries of a tree, up to one that is a tree to read first."""
+        """Continues with the entries of a tree, up to a subtree that must be read first."""
         for entry in frame.entries:
             self._call.check()
             if entry.mode != TREE:
@@ -325,7 +297,7 @@ class _Walker:
         return None
 
     def _known(self, tree: ObjectId) -> bool | None:
-        """Whether something in a tree is missing; None if it was not read yet."""
+        """Whether something in a tree is missing; None if it has not been read."""
         if tree == EMPTY_TREE:
             return False
         if self.named.is_broken(tree):
@@ -341,7 +313,7 @@ class _Walker:
             if found is not None and found[0] == "tree" and _is_sound(entries := decode_tree(found[1], tree)):
                 return _Frame(tree, entries)
         except StoreCorrupt:
-            # the bytes match the id, and yet they are not a tree: nobody can restore it
+            # the bytes match the id but are not a tree, so it cannot be restored
             pass
         self.named.missing.add(tree)
         return None
@@ -368,14 +340,14 @@ def _is_sound(entries: tuple[TreeEntry, ...]) -> bool:
 
 
 class _Marks:
-    """The objects that were seen: a bit for each in a pack, and the ids of the others."""
+    """The objects already visited: a bit for each in a pack, and the ids of the others."""
 
     def __init__(self, holdings: ObjectInventory) -> None:
         self._packs = [(pack.index, bytearray((pack.index.count + 7) // 8)) for pack in holdings.packs.values()]
         self._others: set[ObjectId] = set()
 
     def seen(self, oid: ObjectId) -> bool:
-        """Whether an object was seen before; marks it as seen."""
+        """Whether an object was visited before; marks it as visited."""
         for index, bits in self._packs:
             position = index.position(oid)
             if position >= 0:

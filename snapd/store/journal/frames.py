@@ -1,4 +1,4 @@
-"""The frames of a journal file, as bytes: what becomes durable at once."""
+"""The frames of a journal file, as bytes: each frame becomes durable at once."""
 
 from __future__ import annotations
 
@@ -29,28 +29,22 @@ _INTENT = b"I"
 
 @attrs.frozen
 class Frame:
-    """What becomes durable at once.
+    """What becomes durable at once."""
 
-    Attributes:
-        objects: the bytes of the loose files, by id.
-        references: the new targets, by name.
-        intent: what an operation is about to do to the folder; empty once it is done or given up, None to
-            leave it unchanged.
-    """
-
-    objects: Mapping[ObjectId, bytes] = attrs.field(factory=dict)
-    references: Mapping[str, ObjectId] = attrs.field(factory=dict)
+    objects: Mapping[ObjectId, bytes] = attrs.field(factory=dict)  # the bytes of loose files
+    references: Mapping[str, ObjectId] = attrs.field(factory=dict)  # the new targets, by name
+    # what an operation is about to do to the folder; empty once it is done or given up, None to leave it unchanged
     intent: bytes | None = None
 
 
 def file_start() -> bytes:
-    """The first bytes of a new journal file."""
+    """Returns the first bytes of a new journal file."""
     # random, so that the contents of a captured file cannot look like a frame after a damaged one
     return FORMAT + secrets.token_bytes(_TOKEN_BYTES)
 
 
 def encode_frame(start: bytes, frame: Frame) -> bytes:
-    """The bytes of a frame in the file that begins with `start`."""
+    """Encodes a frame for the file that begins with `start`."""
     parts = [_LENGTH.pack(len(frame.objects))]
     for oid, compressed in frame.objects.items():
         parts += (_OBJECT.pack(oid, len(compressed)), compressed)
@@ -65,18 +59,14 @@ def encode_frame(start: bytes, frame: Frame) -> bytes:
 
 
 def decode_frames(data: bytes) -> Iterator[Frame]:
-    """The undamaged frames of a journal file, in order; torn and damaged ones are skipped."""
+    """Yields the undamaged frames of a journal file, in order; torn and damaged ones are skipped."""
     if len(data) >= START_BYTES and data.startswith(_READABLE):
         for _, payload in _payloads(data):
             yield _decode(payload)
 
 
 def newer_format(data: bytes) -> int | None:
-    """The format of a journal file that only a newer snapd can read; None for any other file.
-
-    Args:
-        data: the first `FORMAT_BYTES` of the file, or more.
-    """
+    """Returns the format of a journal file of a newer snapd, given its first `FORMAT_BYTES`; None for other files."""
     found = _ANY_FORMAT.match(data)
     number = int(found[1]) if found else 0
     return number if number > len(_READABLE) else None
@@ -85,8 +75,8 @@ def newer_format(data: bytes) -> int | None:
 def has_gap(data: bytes) -> bool:
     """Whether a journal file is damaged in a way that no crash explains.
 
-    A power cut leaves a file empty, torn at its end, or with zeros in place of bytes that were never written. So damage
-    is anything before an undamaged frame, and a start that is neither ours nor followed only by zeros.
+    A power cut leaves a file empty, torn at its end, or with zeros in place of bytes never written. So damage is
+    anything before an undamaged frame, and a start that is neither ours nor followed only by zeros.
     """
     if not data.startswith(_READABLE):
         begun = data.rstrip(b"\0")
@@ -102,7 +92,7 @@ def has_gap(data: bytes) -> bool:
 
 
 def _payloads(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The payloads of the undamaged frames, with the offsets of the frames."""
+    """Yields the payloads of the undamaged frames, with the offsets of the frames."""
     token = data[len(FORMAT) : START_BYTES]
     at = data.find(token, START_BYTES)
     while at >= 0:

@@ -1,14 +1,12 @@
 """The journal: what a step stores becomes durable by one append and one `fdatasync`.
 
-A small batch waits in memory until a snapshot is recorded. Then one frame with its objects and the references that move
-is appended to the journal file, and only then are they written as files of the repository, without a sync. After a
-crash the frames are written into the repository again. So every object of the repository is either synced or in a
-journal.
+A small batch waits in memory until a snapshot is recorded. Then one frame with its objects and the moving references is
+appended to the journal file, and only then are they written as files of the repository, without a sync. After a crash
+they are written again, so every object is either synced or in a journal. From time to time a new journal file is begun;
+a thread syncs the files that the old one covers, and removes it.
 
-From time to time a new journal file is begun; a thread syncs the files that the old one covers, and removes it.
-
-A frame may also have the *intent* of an operation: what it is about to do to the folder. A later frame, the one that
-records the operation, says that it is done. A file is kept while its intent is in force.
+A frame may also have the *intent* of an operation: what it is about to do to the folder, until another frame records
+the operation. A file is kept while its intent is in force.
 """
 
 from __future__ import annotations
@@ -61,15 +59,10 @@ WAITING_BYTES = 8 << 20
 
 
 def replayed(present: Mapping[str, ObjectId], moving: Mapping[str, ObjectId], before: Before) -> dict[str, ObjectId]:
-    """The targets of the references that a journal moves.
+    """Returns the targets of the references in the repository (`present`) after a journal's moves (`moving`).
 
-    A reference moves after its frame is on the disk. So if one is newer than the journal, a damaged frame has moved it,
-    and its target was acknowledged.
-
-    Args:
-        present: the targets in the repository.
-        moving: the targets in the journal.
-        before: returns the parent of a commit.
+    A reference moves after its frame is on the disk. So if one is newer than the journal, a damaged frame moved it, and
+    its target was acknowledged.
     """
     return {
         name: present[name] if name in present and _leads(present[name], target, before) else target
@@ -78,7 +71,6 @@ def replayed(present: Mapping[str, ObjectId], moving: Mapping[str, ObjectId], be
 
 
 def _leads(newer: ObjectId, older: ObjectId, before: Before) -> bool:
-    """Whether a chain leads from one commit to another."""
     down: ObjectId | None = newer
     # walked from both ends, so that the cost is the distance between them, whichever is newer
     other: ObjectId | None = older
@@ -94,45 +86,24 @@ def _leads(newer: ObjectId, older: ObjectId, before: Before) -> bool:
 
 @attrs.define(eq=False)
 class _File:
-    """A journal file.
-
-    Attributes:
-        path: of the file.
-        start: its first bytes.
-        descriptor: open for writing; None if it is complete.
-        objects: the objects in its frames.
-        references: the names of the references that its frames move.
-        frames: their number.
-        size: of the frames, in bytes.
-        doubted: whether a sync failed once. A later sync that succeeds proves nothing then, so everything in the file
-            is written to the repository again.
-    """
+    """A journal file."""
 
     path: str
-    start: bytes = b""
-    descriptor: int | None = None
+    start: bytes = b""  # its first bytes
+    descriptor: int | None = None  # open for writing; None if it is complete
     objects: set[ObjectId] = attrs.field(factory=set)
-    references: set[str] = attrs.field(factory=set)
+    references: set[str] = attrs.field(factory=set)  # the names of those that its frames move
     frames: int = 0
-    size: int = 0
+    size: int = 0  # of the frames, in bytes
+    # whether a sync failed once: a later success proves nothing then, so everything is written to the repository again
     doubted: bool = False
 
 
 class Journal:
-    """Makes small steps durable. Safe to use from several threads.
-
-    Args:
-        path: the store's directory, which the caller owns.
-        references: the references of the repository.
-
-    Attributes:
-        intent: what an operation that is not recorded yet was about to do; empty if there is none.
-        was_replayed: whether there was a journal when the repository was opened: the last process was killed.
-        loose_written: the number of loose objects that were written since the repository was opened.
-    """
+    """Makes small steps durable, in a store that the caller owns. Safe to use from several threads."""
 
     def __init__(self, path: str, references: ReferenceDatabase) -> None:
-        self.intent = b""
+        self.intent = b""  # of an operation that is not recorded yet
         self._with_intent: _File | None = None
         self._is_closed = False
         self._references = references
@@ -146,15 +117,15 @@ class Journal:
         self._file: _File | None = None
         self._old: list[_File] = []
         self._number = 0
-        self.was_replayed = False
-        self.loose_written = 0
+        self.was_replayed = False  # whether there was a journal at the opening: the last process was killed
+        self.loose_written = 0  # loose objects since the opening
 
     def __contains__(self, oid: ObjectId) -> bool:
         """Whether the object waits in memory and is not a file of the repository yet."""
         return oid in self._waiting
 
     def waiting(self, oid: ObjectId) -> bytes | None:
-        """The bytes of the loose file of an object that waits in memory; None if it does not."""
+        """Returns the bytes of the loose file of an object that waits in memory, else None."""
         return self._waiting.get(oid)
 
     def __bool__(self) -> bool:
@@ -162,13 +133,9 @@ class Journal:
         return bool(self._waiting)
 
     def add(self, objects: Mapping[ObjectId, bytes]) -> None:
-        """Adds objects that the next `flush` makes durable and part of the repository.
+        """Adds objects, as loose files by id, for the next `flush`.
 
-        Args:
-            objects: the bytes of the loose files, by id.
-
-        Raises:
-            StorageFull, IoError: too much waited already, and could not be written; nothing was added.
+        Raises `StorageFull` or `IoError`, and adds nothing, if too much waits already and cannot be written.
         """
         with self._lock:
             if self._waiting_bytes > WAITING_BYTES:
@@ -177,16 +144,11 @@ class Journal:
             self._waiting_bytes += sum(map(len, objects.values()))
 
     def flush(self, references: Mapping[str, ObjectId] | None = None, intent: bytes | None = None) -> None:
-        """Makes the added objects durable, moves references, and keeps an intent.
+        """Makes the added objects durable, moves references, and sets the intent (empty for none, None for no change).
 
-        Args:
-            references: the new targets, by name.
-            intent: the one in force from now on; empty for none, None to leave it unchanged.
-
-        Raises:
-            StorageFull, IoError: the references did not move, and their new commits are dropped; the intent is
-                the one that was; the other objects wait for the next flush. (If the disk fails more than once here,
-                some of this may be done, or may be done when the store is next opened after a crash.)
+        After `StorageFull` or `IoError`, the references did not move, and their new commits are dropped; the intent is
+        unchanged; the other objects wait for the next flush. (If the disk fails more than once here, some of this may
+        be done, or may be done when the store is next opened after a crash.)
         """
         with self._lock:
             frame = Frame(self._waiting, references or {}, intent)
@@ -220,7 +182,7 @@ class Journal:
             except OSError as error:
                 if error.errno != errno.ENOSPC or kept_in is None:
                     raise
-                # that needs no space
+                # needs no space
                 with open(kept_in.path, "r+b") as written:
                     data = without_intents(written.read())
                     written.seek(0)
@@ -237,22 +199,18 @@ class Journal:
             self.intent, self._with_intent = frame.intent, file if frame.intent else None
         if file.frames >= FILE_FRAMES or file.size >= FILE_BYTES:
             self._retire()
-            # a second thread of these finds nothing left to do; without one, the next file or the close does it
+            # a second such thread would have nothing to do; without one, the next file or the close does it
             with contextlib.suppress(RuntimeError):
                 threading.Thread(target=self.settle_in_background, name="snapd journal", daemon=True).start()
 
     def discard(self) -> frozenset[ObjectId]:
-        """Drops the objects that wait; returns their ids. Some may be in the repository nevertheless."""
+        """Drops the waiting objects; returns their ids. Some may be in the repository nevertheless."""
         with self._lock:
             waiting, self._waiting, self._waiting_bytes = self._waiting, {}, 0
         return frozenset(waiting)
 
     def checkpoint(self) -> None:
-        """Makes everything durable in the repository itself, and removes the journal, except for an intent.
-
-        Raises:
-            StorageFull, IoError: the rest is still in a journal.
-        """
+        """Makes everything durable in the repository itself, and removes the journal, except for an intent."""
         self.flush()
         with self._lock, os_errors(self._directory):
             self._retire()
@@ -271,7 +229,6 @@ class Journal:
     # -- writing
 
     def _append(self, frame: Frame) -> tuple[_File, int]:
-        """Writes a frame; returns its file and its offset there."""
         file = self._file or self._begin()
         assert file.descriptor is not None
         data = encode_frame(file.start, frame)
@@ -281,7 +238,7 @@ class Journal:
             failpoint("journal.sync")
             sync_data(file.descriptor)
         except BaseException:
-            # nobody knows which part is on the disk, and a second sync would prove nothing; a part of a frame must not
+            # it is unknown which part is on the disk, and a second sync would prove nothing; a part of a frame must not
             # go on taking space on a full disk
             with contextlib.suppress(OSError):
                 os.ftruncate(file.descriptor, len(file.start) + file.size if file.frames else 0)
@@ -312,10 +269,9 @@ class Journal:
         self._retire()
 
     def _remove(self, heads: Collection[ObjectId]) -> frozenset[ObjectId]:
-        """Removes loose commits that no reference names: a check would take them for lost ones.
+        """Removes loose commits that no reference names, which a check would report as lost.
 
-        Returns:
-            Those that are removed durably; the others still need their frame.
+        Returns those removed durably; the others still need their frame.
         """
         try:
             named = set(self._references.read().targets.values())
@@ -415,12 +371,8 @@ class Journal:
     def replay(self, before: Before) -> None:
         """Writes the journal that a crash left into the repository; called once, before anything else.
 
-        Args:
-            before: returns the parent of a commit.
-
-        Raises:
-            WrittenByNewer: a newer snapd wrote a part of it; nothing was done.
-            StorageFull, IoError: the journal is still there.
+        Raises `WrittenByNewer`, and does nothing, if a newer snapd wrote a part of it. After other errors the journal
+        remains.
         """
         refuse_newer_journal(self._store)
         with os_errors(self._directory):
@@ -458,7 +410,7 @@ class Journal:
             logger.warning(
                 "a part of the journal %s is damaged: some references are newer than it, and stay", self._directory
             )
-            # nobody knows what else was in it; that may be in the page cache only
+            # what else was in it is unknown, and may be in the page cache only
             targets = {**present, **targets}
             self._old[-1].references |= targets.keys()
             self._old[-1].objects |= {oid for oid, _ in loose_files(self._objects)}
@@ -466,13 +418,13 @@ class Journal:
 
 
 def _heads(frame: Frame) -> frozenset[ObjectId]:
-    """The commits of a frame to which its references move; no other commit of ours has one of them as its parent."""
+    """Returns the commits to which a frame moves references; no other commit of ours has one of them as its parent."""
     targets = frame.objects.keys() & frame.references.values()
     return frozenset(oid for oid in targets if kind_of(frame.objects[oid]) == "commit")
 
 
 def journal_numbers(store: str) -> Collection[int]:
-    """The numbers of the journal files of a store, ascending; raises `IoError`."""
+    """Returns the numbers of the journal files of a store, ascending; raises `IoError`."""
     names = names_if_there(os.path.join(store, JOURNAL))
     return sorted(int(name) for name in names if name.isdecimal())
 
@@ -481,7 +433,7 @@ def refuse_newer_journal(store: str) -> None:
     """Raises `NewerFormat` if a newer snapd wrote a part of the journal of a store, and `IoError`."""
     directory = os.path.join(store, JOURNAL)
     if os.path.lexists(directory) and not os.path.isdir(directory):
-        # this damage is found later
+        # this damage is detected later
         return
     with os_errors(directory):
         for number in journal_numbers(store):

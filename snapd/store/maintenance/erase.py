@@ -1,7 +1,6 @@
 """Empties a store: removes every snapshot and every event with all their objects.
 
-That is noted first, durably. If the process dies, the next opening finishes the work before it reads anything: half a
-history would make no sense.
+That is first noted durably. If the process dies, the next opening finishes the work before it reads anything.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ from snapd.store.notes import NUMBERS, Notes
 NOTE = "erasing"
 
 MIRRORS = "mirrors"
-"""The directory of a store with what came from other machines."""
+"""The directory of a store with everything fetched from other machines."""
 
 MIRROR_INDEX = "mirrors.db"
-"""The file of a store with the names of that."""
+"""The file of a store with the names in it."""
 
 _DIRECTORIES = (JOURNAL, "packing", QUARANTINE, "logs", MIRRORS)
 _FILES = (
@@ -62,22 +61,12 @@ def note_erasing(path: str) -> None:
 
 
 def finish_erasing_if_noted(path: str) -> bool:
-    """Empties a store if that is noted.
-
-    Args:
-        path: its directory, which this process owns.
-
-    Returns:
-        Whether it was noted.
-
-    Raises:
-        IoError: a part is left, and so is the note.
-    """
+    """Empties a store, which this process owns, if that is noted, and returns whether it was; the note goes last."""
     note = os.path.join(path, NOTE)
     with os_errors(path):
         if not os.path.exists(note):
             return False
-        # no number of a notification is given twice
+        # no number of a notification is used twice
         Notes(path).keep_only([NUMBERS])
         # references first, so that nothing refers to a removed object
         for name in (*_FILES, *_below(path, "refs/snapd"), *_DIRECTORIES, *_below(path, "objects")):

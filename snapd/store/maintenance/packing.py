@@ -1,8 +1,8 @@
-"""Writes one pack with deltas of loose objects and packs: the part of a repack that takes long.
+"""Writes one pack with deltas of loose objects and packs: the slow part of a repack, which changes nothing else.
 
-It changes nothing in the repository. Every object of a replaced file is in the new pack, whether a snapshot needs it or
-not. Packs are rolled up as by `git repack --geometric=2`: each pack that stays holds at least twice as many objects as
-all smaller ones together, so the number of times that an object is packed grows with the logarithm of their number.
+Every object of a replaced file is in the new pack, needed or not. Packs are rolled up as by `git repack --geometric=2`:
+each pack that stays holds at least twice as many objects as all smaller ones together, so how often an object is packed
+grows with the logarithm of their number.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from snapd.store.objects.pack_writer import PackWriter
 from .sweep import CHEAP_BYTES, pack_names
 
 LARGE_BYTES = 8 << 20
-"""Larger loose objects stay loose: libgit2 would hold all of one in memory."""
+"""Larger loose objects stay loose: libgit2 would hold each in memory."""
 
 SOURCES = "sources"
 """The directory beside the new pack with the packs that libgit2 reads: it sees no others."""
@@ -37,75 +37,41 @@ SOURCES = "sources"
 
 @attrs.frozen
 class RepackNeed:
-    """What makes a repack worthwhile, and how it is done.
+    """What makes a repack worthwhile, and how it is done."""
 
-    Attributes:
-        loose: more loose objects than this, or
-        packs: more packs than this; with -1 for both, a repack is always due.
-        everything: whether to put all packs together, and not only those that are small compared with the rest.
-        in_background: whether to give way to other processes, and look for deltas in one thread only.
-    """
-
-    loose: int = -1
-    packs: int = -1
-    everything: bool = False
-    in_background: bool = True
+    loose: int = -1  # a repack is due with more loose objects than this, or
+    packs: int = -1  # with more packs than this; with -1 for both, always
+    everything: bool = False  # whether to put all packs together, not only those that are small compared with the rest
+    in_background: bool = True  # whether to yield to other processes, and look for deltas in one thread only
 
 
 NOW = RepackNeed(everything=True, in_background=False)
-"""Everything is packed while somebody waits."""
+"""Everything is packed while a client waits."""
 
 
 @attrs.frozen
 class PackResult:
-    """What was packed.
+    """The result of packing."""
 
-    Attributes:
-        name: of the new pack, without an ending; empty if there is none.
-        count: the number of objects in it.
-        loose: those of them that were loose.
-        packs: the names of the packs that it replaces; its own may be among them.
-        loose_left: the number of loose objects that could have been packed and were not.
-        packs_left: the number of packs afterwards.
-    """
-
-    name: str
-    count: int
-    loose: list[ObjectId]
-    packs: list[str]
-    loose_left: int
-    packs_left: int
+    name: str  # of the new pack, without an ending; empty if there is none
+    count: int  # the number of objects in it
+    loose: list[ObjectId]  # those of them that were loose
+    packs: list[str]  # the names of the packs that it replaces; its own may be among them
+    loose_left: int  # the number of loose objects that could have been packed and were not
+    packs_left: int  # the number of packs afterwards
 
 
 @attrs.frozen
 class Packable:
-    """What can be packed together.
+    """The files that only the store has and that are not large."""
 
-    Attributes:
-        loose: the file of each loose object that is ours alone and not large.
-        packs: the indexes of the packs that are ours alone and not large, by name, with the smallest number of objects
-            first.
-        others: the number of other packs.
-    """
-
-    loose: Mapping[ObjectId, str]
-    packs: Mapping[str, PackIndex]
-    others: int
+    loose: Mapping[ObjectId, str]  # the file of each object
+    packs: Mapping[str, PackIndex]  # by name, the smallest number of objects first
+    others: int  # the number of other packs
 
 
 def pack(store: str, directory: str, due: RepackNeed, check: Callable[[], None]) -> PackResult:
-    """Packs what is due.
-
-    Args:
-        store: the git directory.
-        directory: an empty directory for the new pack.
-        due: what is to be packed.
-        check: is called now and then; what it raises ends the work.
-
-    Raises:
-        StoreCorrupt: an object or a pack is damaged.
-        StorageFull, IoError: the new pack could not be written.
-    """
+    """Packs what is due from the git directory `store` into an empty directory; `check` may raise to end the work."""
     packable = survey(store)
     check()
     total = len(packable.packs) + packable.others
@@ -119,15 +85,7 @@ def pack(store: str, directory: str, due: RepackNeed, check: Callable[[], None])
 
 
 def survey(store: str) -> Packable:
-    """Lists what can be packed together. Files that the user's git shares, and large ones, are left alone.
-
-    Args:
-        store: the git directory.
-
-    Raises:
-        StoreCorrupt: a pack is damaged, or its index is not of version 2.
-        IoError: the repository cannot be listed.
-    """
+    """Lists what can be packed together, without large files and those that the user's git shares."""
     objects = os.path.join(store, "objects")
     with os_errors(objects):
         failpoint("packing.find")
@@ -150,7 +108,7 @@ def survey(store: str) -> Packable:
 
 
 def rolled_up(packable: Packable) -> list[str]:
-    """The packs to put together with the loose objects; each other one has twice as many objects as all below it."""
+    """Returns the packs to join with the loose objects; each other one has twice as many objects as all below it."""
     below = len(packable.loose)
     chosen = 0
     for number, index in enumerate(packable.packs.values(), 1):
@@ -161,7 +119,7 @@ def rolled_up(packable: Packable) -> list[str]:
 
 
 class PathPackBuilder(pygit2.PackBuilder):
-    """Passes libgit2 the names of files, by which it finds versions of the same file; pygit2 itself passes none."""
+    """Passes libgit2 the names of files, to find versions of the same file; pygit2 itself passes none."""
 
     def add_named(self, oid: ObjectId, name: bytes) -> None:
         """Adds an object that is the file of a name."""
@@ -174,10 +132,7 @@ class PathPackBuilder(pygit2.PackBuilder):
 def _write(
     store: str, directory: str, threads: int, packable: Packable, chosen: list[str], check: Callable[[], None]
 ) -> tuple[str, int, list[ObjectId]]:
-    """Writes the pack; returns its name without an ending, its number of objects, and those that were loose.
-
-    As many threads look for deltas as `threads` says; with 0, one on each processor.
-    """
+    """Writes the pack; returns its name without an ending, its number of objects, and those that were loose."""
     packs = [os.path.join(store, "objects", "pack", name) for name in chosen]
     members: set[ObjectId] = set()
     for name in chosen:
@@ -197,7 +152,7 @@ def _write(
     try:
         handle = with_packs(store, packs, os.path.join(sources, "chosen"))
         builder = PathPackBuilder(handle)
-        builder.set_threads(threads)
+        builder.set_threads(threads)  # 0: one on each processor
         for oid, called in _in_order(handle, members, check).items():
             check()
             builder.add_named(oid, called)
@@ -219,7 +174,7 @@ def _write(
 
 
 def _typed_error(store: str, directory: str, error: Exception) -> SnapdError:
-    """The typed error for one of libgit2, which states the error of the system only as text."""
+    """Converts an error of libgit2, which states the error of the system only as text."""
     if isinstance(error, MemoryError):
         return error_from_os_error(OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)), store)
     for number in (*FULL, *EXHAUSTED):
@@ -229,11 +184,7 @@ def _typed_error(store: str, directory: str, error: Exception) -> SnapdError:
 
 
 def _pack_loose(packable: Packable, directory: str, check: Callable[[], None]) -> tuple[str, list[ObjectId]]:
-    """Checks the loose objects and writes them into one pack without deltas, which libgit2 reads in place of them.
-
-    Returns:
-        The path of the pack without an ending, and the objects in it.
-    """
+    """Checks the loose objects and packs them without deltas, for libgit2; returns the path, without an ending."""
     with os_errors(directory):
         make_directories(directory)
     writer = PackWriter(directory)
@@ -252,7 +203,7 @@ def _pack_loose(packable: Packable, directory: str, check: Callable[[], None]) -
 
 
 def _in_order(handle: pygit2.Repository, members: set[ObjectId], check: Callable[[], None]) -> dict[ObjectId, bytes]:
-    """The members, newest first, each with its name in a tree.
+    """Returns the members, newest first, each with its name in a tree.
 
     Among objects of one name and size, libgit2 looks for deltas in the order in which they were inserted.
     """
@@ -289,7 +240,7 @@ def _in_order(handle: pygit2.Repository, members: set[ObjectId], check: Callable
 
 
 def _member(handle: pygit2.Repository, oid: ObjectId) -> tuple[ObjectKind, bytes]:
-    """The type and the bytes of a member; no bytes for a blob, which libgit2 checks when it packs it."""
+    """Reads a member with its type; no bytes for a blob, which libgit2 checks when it packs it."""
     key = pygit2.Oid(raw=oid)
     kind = KINDS[int(handle.odb.read_header(key)[0])]
     return (kind, b"") if kind == "blob" else (kind, bytes(handle.odb.read(key)[1]))

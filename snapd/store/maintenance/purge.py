@@ -1,10 +1,9 @@
 """Removes the contents of some files from every snapshot and every event, such as a secret that was captured.
 
-The caller names files, and their contents go: every version that was ever at one of these paths, at whatever path it
-is. A snapshot with such a file is replaced by one without it, whose id is the one that git gives to the new tree, so an
-id never changes its meaning; its coverage lists the file as skipped, so that it is not taken for deleted. Events are
-changed accordingly. The effect of an operation on such a file is forgotten, and so is how to undo it; nothing else
-changes. The words of messages go in the same way.
+Every version ever at one of the given paths is removed, wherever it is. A snapshot with it is replaced by one without,
+with the id that git gives to the new tree, so an id never changes its meaning; its coverage lists the file as skipped,
+so that it does not count as deleted. Events are changed accordingly: the effects on such files are dropped, and how to
+undo them. The texts of messages are removed in the same way.
 
 All references move at once, with one frame of the journal. Before that, a note says that none of the old objects may
 stay, so that the next opening after a crash goes on with the sweep.
@@ -50,21 +49,9 @@ Located = tuple[tuple["RelPath", ObjectId], ...]
 
 
 class PurgePlan:
-    """The contents to purge, and where they are. Nobody else may use the store meanwhile.
+    """The contents to purge, and where they are. Nothing else may use the store meanwhile.
 
-    Args:
-        repository: of the store.
-        timeline: its events.
-        paths: the files and directories to purge.
-        messages: the messages whose words to purge: their texts, and the descriptions and commands of their steps.
-        call: the request.
-
-    Attributes:
-        contents: the blobs to purge.
-
-    Raises:
-        StoreCorrupt: the store cannot be read.
-        Cancelled: the request was cancelled.
+    `paths` are files and directories; `messages` lose their texts, and the descriptions and commands of their steps.
     """
 
     def __init__(
@@ -89,7 +76,7 @@ class PurgePlan:
         self.contents = frozenset(self._contents_at(paths)) - {EMPTY_BLOB}
 
     def versions_by_path(self) -> dict[RelPath, frozenset[ObjectId]]:
-        """All paths where they occur in any snapshot or event, ordered, with the versions at each path."""
+        """Returns all paths of the contents in any snapshot or event, ordered, with the versions at each path."""
         found: dict[RelPath, set[ObjectId]] = {}
         for tree in self._roots:
             for path, oid in self.located(tree):
@@ -104,7 +91,7 @@ class PurgePlan:
         return sum(bool(self.located(taken.tree)) for taken in self._timeline.inventory().snapshots)
 
     def located(self, tree: ObjectId) -> Located:
-        """The paths of a tree that have such a blob, each with it."""
+        """Returns the paths of a tree that have such a blob, each with it."""
         for below in self._bottom_up(tree, self._located):
             found: list[tuple[RelPath, ObjectId]] = []
             for entry in self._entries(below):
@@ -143,12 +130,7 @@ class PurgePlan:
         return False
 
     def take_out(self) -> None:
-        """Moves the references to snapshots and events without these blobs, durably and all at once.
-
-        Raises:
-            StoreCorrupt: the store cannot be read; nothing moved.
-            StorageFull, IoError: nothing moved.
-        """
+        """Moves the references to snapshots and events without these blobs, durably, all or none."""
         self._paths = frozenset(self.versions_by_path())
         chains, objects = self._timeline.rewritten(self._event)
         self._repository.journal.add({**self._objects, **objects})
@@ -177,7 +159,7 @@ class PurgePlan:
     # -- what stays
 
     def _without(self, tree: ObjectId) -> ObjectId:
-        """A tree without these blobs; a directory that becomes empty goes too."""
+        """Returns a tree without these blobs; a directory that becomes empty goes too."""
         for whole in self._bottom_up(tree, self._left):
             if not self.located(whole):
                 self._left[whole] = whole
@@ -194,7 +176,7 @@ class PurgePlan:
         return self._left[tree]
 
     def _bottom_up(self, tree: ObjectId, known: Mapping[ObjectId, Any]) -> Iterator[ObjectId]:
-        """The trees in a tree, and itself, that are not in `known`; each comes after the trees in it."""
+        """Yields the trees in a tree, and itself, that are not in `known`; each comes after the trees in it."""
         pending = [tree]
         while pending:
             below = pending[-1]
@@ -253,7 +235,6 @@ class PurgePlan:
         return attrs.evolve(event, head=head, seen=seen, what=what)
 
     def _effects(self, effects: Iterable[Effect]) -> tuple[Effect, ...]:
-        """The effects without those on purged contents."""
         return tuple(
             effect
             for effect in effects

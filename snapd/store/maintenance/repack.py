@@ -1,8 +1,7 @@
 """Puts loose objects and packs of ours into one pack with deltas, and drops the files that it replaces.
 
-Another process finds the objects and writes the pack (`packing.py`): it frees the memory that libgit2 takes, and does
-not hold our interpreter lock. This module makes the pack part of the repository, until somebody else takes that right
-back.
+Another process writes the pack (`packing.py`): it frees the memory that libgit2 takes, and does not hold our
+interpreter lock. This module adds it to the repository, unless its token was revoked.
 """
 
 from __future__ import annotations
@@ -84,11 +83,7 @@ class CancelToken:
 
     @contextlib.contextmanager
     def on_cancel(self, end: Callable[[], None]) -> Iterator[None]:
-        """Calls `end` if the token is revoked while the block runs.
-
-        Raises:
-            Revoked: it was revoked before.
-        """
+        """Calls `end` if the token is revoked while the block runs; raises `TokenRevoked` if it was revoked before."""
         with self._lock:
             self.check()
             self._on_cancel = end
@@ -107,19 +102,7 @@ class CancelToken:
 
 
 def pack(store: str, directory: str, due: RepackNeed, token: CancelToken) -> PackResult:
-    """Does the same as `packing.pack`; in this process only if no other can be started.
-
-    Args:
-        store: the git directory.
-        directory: an empty directory for the new pack.
-        due: what is to be packed.
-        token: ends the process when it is revoked.
-
-    Raises:
-        Revoked: the token was revoked.
-        StoreCorrupt, StorageFull, IoError: as `packing.pack`; `IoError` also if the process cannot be started, or
-            ended before it had answered.
-    """
+    """Runs `packing.pack` in another process if possible; revoking the token ends it and raises `TokenRevoked`."""
     if not can_start():
         return packing.pack(store, directory, due, token.check)
     with os_errors(sys.executable):
@@ -148,17 +131,8 @@ def _pack(question: dict[str, Any], _: Report) -> PackResult:
 def repack(repository: ShadowRepository, due: RepackNeed, token: CancelToken) -> PackResult:
     """Writes one pack of the loose objects and of some packs, and drops those.
 
-    Others may read and write meanwhile. Whenever it ends, even by a crash, each object is in a durable file.
-
-    Args:
-        repository: the repository.
-        due: what makes it worthwhile.
-        token: is checked before each phase.
-
-    Raises:
-        Revoked: the token was revoked.
-        StoreCorrupt: an object is damaged; nothing was dropped.
-        StorageFull, IoError: at worst, some objects are stored twice.
+    Other threads may read and write meanwhile. Whenever it ends, even by a crash, each object is in a durable file;
+    after `StoreCorrupt`, nothing was dropped.
     """
     directory = os.path.join(repository.path, PACKING, secrets.token_hex(8))
     with token.changing():
@@ -177,12 +151,7 @@ def repack(repository: ShadowRepository, due: RepackNeed, token: CancelToken) ->
 
 
 def ensure_space_to_pack(repository: ShadowRepository) -> None:
-    """Makes sure that there is space for a second copy of what would be packed, and a third of loose objects.
-
-    Raises:
-        StorageFull: there is too little.
-        IoError: the repository cannot be listed.
-    """
+    """Raises `StorageFull` without space for a second copy of what would be packed, and a third of loose objects."""
     needed = RESERVE_BYTES
     for path, copies in _packable(repository):
         status = status_if_there(path)
@@ -193,7 +162,7 @@ def ensure_space_to_pack(repository: ShadowRepository) -> None:
 
 
 def _packable(repository: ShadowRepository) -> Iterator[tuple[str, float]]:
-    """The files that could be packed, each with the number of additional copies that exist meanwhile."""
+    """Yields the files that could be packed, each with the number of additional copies that exist meanwhile."""
     for _, entry in loose_files(repository.objects):
         yield entry.path, _LOOSE_COPIES
     for name in pack_names(repository.pack_directory):
@@ -201,7 +170,7 @@ def _packable(repository: ShadowRepository) -> Iterator[tuple[str, float]]:
 
 
 def tidy(repository: ShadowRepository) -> None:
-    """Removes empty directories of loose objects, and packs without an index. Nobody may write meanwhile."""
+    """Removes empty directories of loose objects, and packs without an index. Nothing else may write meanwhile."""
     drop_unindexed(repository)
     with os_errors(repository.objects):
         failpoint("repack.tidy")
@@ -213,16 +182,9 @@ def tidy(repository: ShadowRepository) -> None:
 
 
 def drop_unindexed(repository: ShadowRepository) -> bool:
-    """Removes packs without an index, which cannot be read. Nobody may write meanwhile.
+    """Removes unreadable packs: those without an index. Returns whether none is left; nothing else may write meanwhile.
 
-    A git command run on the store renames a pack just before its index, and then drops the objects in it, so new packs
-    are left alone.
-
-    Returns:
-        Whether none is left.
-
-    Raises:
-        IoError: some may be left.
+    A git command run on the store renames a pack just before its index, and then drops its objects, so new ones stay.
     """
     indexed = set(pack_names(repository.pack_directory))
     is_done = True
@@ -241,7 +203,7 @@ def _replace(repository: ShadowRepository, result: PackResult, directory: str, t
     try:
         with token.changing(), os_errors(repository.pack_directory):
             _move_in(repository, result.name, directory)
-            # before anything is dropped: whoever misses an object from now on looks into the new pack
+            # before anything is dropped: a thread that misses an object from now on looks into the new pack
             repository.forget_packs()
             failpoint("repack.drop")
             _drop(repository, result)

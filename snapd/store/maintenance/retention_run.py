@@ -1,8 +1,7 @@
 """Keeps a store small: drops what retention does not keep, and repacks the rest.
 
-Packing needs space for a second copy of what it packs; without it, packing is skipped with a line in the log. Dropping
-needs hardly any space, so it works on a full disk. A note says from before references are removed until their objects
-are gone that these are to be swept: without it, a crash would leave objects until something is dropped again.
+Packing needs space for a second copy of what it packs; without it, packing is skipped and logged. A note is kept from
+before references are removed until their objects are swept, which a crash would otherwise prevent.
 """
 
 from __future__ import annotations
@@ -32,14 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 class Maintenance:
-    """Maintains one store. Nobody may write to it meanwhile.
-
-    Args:
-        repository: of the store.
-        timeline: its events.
-        notes: of the store.
-        scheduler: repacks it.
-    """
+    """Maintains one store. Nothing else may write to it meanwhile."""
 
     def __init__(
         self, repository: ShadowRepository, timeline: Timeline, notes: Notes, scheduler: MaintenanceScheduler
@@ -50,19 +42,10 @@ class Maintenance:
         self._scheduler = scheduler
 
     def clean(self, limits: Limits, keep: ObjectId | None, call: Call) -> tuple[int, int]:
-        """Drops snapshots and events beyond the limits, and repacks the rest.
+        """Drops snapshots and events beyond the limits, and repacks the rest; returns their number and the bytes freed.
 
-        Args:
-            limits: what to keep.
-            keep: a tree that stays however old it is, with its newest snapshot if there is one.
-            call: the request; can be cancelled until the first snapshot is dropped.
-
-        Returns:
-            The number of snapshots that were dropped, and the bytes that were freed.
-
-        Raises:
-            StoreCorrupt, StorageFull, IoError: some snapshots may be dropped; the others are whole.
-            Cancelled: nothing was dropped.
+        The tree `keep` stays however old it is, with its newest snapshot. Can be cancelled until the first snapshot is
+        dropped. After an error, some snapshots may be dropped; the others are whole.
         """
         self._begin()
         before = self._repository.bytes_on_disk()
@@ -74,16 +57,16 @@ class Maintenance:
         return removed, max(0, before - self._repository.bytes_on_disk())
 
     def foretell(self, limits: Limits, keep: ObjectId | None, call: Call) -> tuple[int, int]:
-        """Says what `clean` would drop, and how much that frees without packing the rest; arguments as there."""
+        """Returns what `clean` would drop, and how much that frees without packing the rest; arguments as there."""
         inventory = self._timeline.inventory()
         gone = union([expired(inventory, limits, _trees(keep)), self._over_limit(limits, keep, call)])
         return inventory.count(gone), self._weights([gone], keep, call)[0]
 
     def clean_while_idle(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
-        """Does the same until somebody else wants to write; gives the number of snapshots that were dropped.
+        """Does the same until another client wants to write; returns the number of snapshots dropped.
 
-        The limit of size is applied only if no repack is due, which could change the size. Arguments and errors as of
-        `clean`, but after `Cancelled` some snapshots may be dropped.
+        The limit of size is applied only if no repack is due, which could change the size. `Cancelled` may come
+        halfway.
         """
         if self._scheduler.is_running:
             return 0
@@ -95,11 +78,7 @@ class Maintenance:
         return removed
 
     def sweep_wholly(self, call: Call) -> None:
-        """Removes every unreachable object from every pack, after `note_wholly`.
-
-        Raises:
-            StoreCorrupt, StorageFull, IoError: some are left; the next sweep removes them.
-        """
+        """Removes every unreachable object from every pack, after `note_wholly`; on error, the next sweep retries."""
         self._sweep(None, call)
         self._pack(call)
 
@@ -157,7 +136,7 @@ class Maintenance:
         self._scheduler.repack_all(call)
 
     def _over_limit(self, limits: Limits, keep: ObjectId | None, call: Call) -> Removal:
-        """What to drop so that the store is not larger than the limit."""
+        """Determines what to drop so that the store is not larger than the limit."""
         if limits.max_bytes is None:
             return Removal()
         # nothing that is dropped here would make fetched sessions smaller
@@ -176,7 +155,7 @@ class Maintenance:
         return union(pieces[:count])
 
     def _weights(self, pieces: Sequence[Removal], keep: ObjectId | None, call: Call) -> list[int]:
-        """The bytes on disk that dropping each piece frees, after the pieces before it are dropped."""
+        """Returns the bytes on disk that dropping each piece frees, after the pieces before it are dropped."""
         snapshots = {seq: at for at, piece in enumerate(pieces) for seq in piece.snapshots}
         chains = {name: at for at, piece in enumerate(pieces) for name in piece.chains}
         roots: dict[int, list[tuple[ObjectId, ...]]] = {}

@@ -62,11 +62,7 @@ _queue = OneAtATime()
 
 
 class MaintenanceScheduler:
-    """Repacks one repository when that is due. Safe to use from several threads.
-
-    Args:
-        repository: the repository; the caller calls `consider` after it has stored a snapshot.
-    """
+    """Repacks one repository when that is due; call `consider` after storing. Safe to use from several threads."""
 
     def __init__(self, repository: ShadowRepository) -> None:
         self._repository = repository
@@ -84,13 +80,9 @@ class MaintenanceScheduler:
             self._start(RepackNeed(LOOSE_LIMIT, PACK_LIMIT))
 
     def catch_up(self, *, all_of_it: bool) -> bool:
-        """Starts a repack in the background, with lower limits than `consider`.
+        """Starts a background repack, with lower limits than `consider`; returns whether one runs now.
 
-        Args:
-            all_of_it: whether to repack everything, because objects were removed.
-
-        Returns:
-            Whether a repack runs now.
+        `all_of_it` repacks everything, because objects were removed.
         """
         if all_of_it:
             self._start(RepackNeed(everything=True))
@@ -113,7 +105,7 @@ class MaintenanceScheduler:
                 self.thread.start()
 
     def stop(self) -> None:
-        """Ends a repack that runs. Afterwards it changes nothing any more, and its process and its files are gone."""
+        """Ends a running repack. Afterwards it changes nothing any more, and its process and its files are gone."""
         with self._lock:
             token, self._token = self._token, None
             thread, self.thread = self.thread, None
@@ -122,14 +114,9 @@ class MaintenanceScheduler:
             thread.join()
 
     def repack_all(self, call: Call) -> None:
-        """Repacks everything now, if there is space for that. Nobody may write to the repository meanwhile.
+        """Repacks everything now, if there is space. Nothing else may write meanwhile; raises as `repack`.
 
-        Args:
-            call: the request; cancelling it ends the repack even after `Call.commit`.
-
-        Raises:
-            Cancelled: the request was cancelled before `Call.commit`; nothing was dropped.
-            StoreCorrupt, IoError: as `repack`.
+        Cancelling ends the repack even after `Call.commit`; before that it raises `Cancelled`, and nothing was dropped.
         """
         self.stop()
         loose_written = self._repository.journal.loose_written
@@ -143,7 +130,7 @@ class MaintenanceScheduler:
             release_pages()
         except TokenRevoked:
             call.check()
-            # the request is done; the rest is packed another time
+            # the request is done; the rest is packed later
             logger.info("%s: packing was interrupted", self._repository.path)
         except StorageFull as error:
             # nothing is lost, and the next repack may have space, because objects were dropped

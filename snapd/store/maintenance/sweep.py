@@ -1,14 +1,12 @@
-"""Removes objects that no snapshot and no event needs from a shadow repository, and files that a dead process left.
+"""Removes objects that no snapshot and no event needs from a shadow repository, and files of dead processes.
 
-Mark and sweep: everything that is reachable from them stays, other loose objects are removed. A pack with no reachable
-object is removed; a pack with some is rewritten with only those, if that is worth it (`_is_worth_it`). Their entries
-are copied as they are, deltas too. Only a delta whose base is dropped is written as a whole object, so the size is
-known before a byte is written.
+Mark and sweep: everything reachable stays. A pack with no reachable object is removed; one with some is rewritten with
+only those, if that is worth it (`_is_worth_it`). Their entries are copied as they are, deltas too. Only a delta whose
+base is dropped is written as a whole object, so the size is known before a byte is written.
 
-The names of temporary files mark them as such. While this process owns the store and nobody writes to it, nobody will
-rename or remove them any more. Only the state of the work tree may be written at any time: of its files, those older
-than this process's ownership are removed. Locks and temporary files of git may belong to a git command run on the
-store: they are left for an hour.
+Temporary files are recognized by name. While this process owns the store and nothing writes to it, they are stale. Only
+the state of the work tree may be written at any time: of its files, those older than this process's ownership are
+removed. Locks and temporary files of git may belong to a git command run on the store: they are left for an hour.
 """
 
 from __future__ import annotations
@@ -72,41 +70,18 @@ _BESIDE = "worktree."
 
 @attrs.frozen
 class _Entry:
-    """An entry that stays.
-
-    Attributes:
-        oid: the object.
-        offset: of the entry in the old pack, in bytes.
-        length: of the entry, in bytes.
-        head: of the entry.
-        base: the offset of the base of a delta; None if it has no base in the pack.
-        is_whole: whether to write it as a whole object, because its base is dropped.
-    """
+    """An entry that stays."""
 
     oid: ObjectId
-    offset: int
-    length: int
+    offset: int  # in the old pack, in bytes
+    length: int  # in bytes
     head: EntryHead
-    base: int | None
-    is_whole: bool
+    base: int | None  # the offset of the base of a delta; None if it has no base in the pack
+    is_whole: bool  # whether to write it as a whole object, because its base is dropped
 
 
 class PackRewrite:
-    """A pack that is to be rewritten.
-
-    Args:
-        repository: of the pack.
-        path: of the pack, without an ending.
-        index: of the pack.
-        staying: the objects to keep.
-
-    Attributes:
-        needed: the most bytes that the new pack and its index take.
-
-    Raises:
-        StoreCorrupt: the pack is damaged.
-        IoError: it cannot be read now.
-    """
+    """A pack to be rewritten with the `staying` objects; raises `StoreCorrupt` if it is damaged."""
 
     def __init__(
         self, repository: ShadowRepository, path: str, index: PackIndex, staying: Collection[ObjectId]
@@ -118,6 +93,7 @@ class PackRewrite:
             self._descriptor = os.open(f"{path}.pack", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             self._entries = self._find(index, frozenset(staying))
+            # the most bytes that the new pack and its index take
             self.needed = _ENDS + _INDEX + sum(_LINE + self._max_length(entry) for entry in self._entries)
         except BaseException:
             self.close()
@@ -128,14 +104,7 @@ class PackRewrite:
         os.close(self._descriptor)
 
     def write(self, call: Call) -> None:
-        """Adds the new pack to the repository, durably; the old one stays.
-
-        Raises:
-            StoreCorrupt: an object is damaged.
-            StorageFull, IoError, Cancelled: the pack could not be written, or the request was cancelled.
-
-        After an error, the repository is unchanged and no file is left behind.
-        """
+        """Adds the new pack to the repository, durably; the old one stays. After an error, nothing has changed."""
         writer = PackWriter(self._repository.pack_directory)
         offsets: dict[int, int] = {}
         try:
@@ -148,7 +117,6 @@ class PackRewrite:
             writer.discard()
 
     def _find(self, index: PackIndex, staying: frozenset[ObjectId]) -> list[_Entry]:
-        """The entries that stay, by offset."""
         with os_errors(self._path):
             end = os.fstat(self._descriptor).st_size - ID_BYTES
         entries = sorted((offset, oid) for oid, offset in index.entries())
@@ -170,7 +138,6 @@ class PackRewrite:
         return found
 
     def _max_length(self, entry: _Entry) -> int:
-        """The most bytes that an entry takes in the new pack."""
         if not entry.is_whole:
             # the distance to the base may take more bytes than before
             return entry.length + HEADER_BYTES
@@ -207,18 +174,11 @@ def expire(
     *,
     wholly: bool = False,
 ) -> None:
-    """Removes every object that is not reachable.
+    """Removes every object that is not reachable. Nothing else may write to the repository meanwhile.
 
-    Args:
-        repository: nobody may write to it meanwhile.
-        roots: the commit, the tree and the other blobs of every snapshot and every event.
-        keep: a tree that stays too, recorded or not.
-        call: the request; is checked before each step.
-        wholly: whether to rewrite every pack that has an unreachable object, whatever that costs.
-
-    Raises:
-        StoreCorrupt: a snapshot that stays is damaged; nothing was removed.
-        IoError, StorageFull, Cancelled: some unreachable objects may be left.
+    `roots` are the commit, the tree and the other blobs of every snapshot and event; the tree `keep` stays too.
+    `wholly` rewrites every pack that has an unreachable object, whatever that costs. Raises `StoreCorrupt`, having
+    removed nothing, if a snapshot that stays is damaged; after other errors, some unreachable objects may be left.
     """
     held: set[ObjectId] = set()
     for _ in reach(repository, roots, keep, held, call):
@@ -240,7 +200,7 @@ def reach(
     held: set[ObjectId],
     call: Call,
 ) -> Iterator[ObjectId]:
-    """The reachable objects that are not in `held`; adds them to it. Other arguments and errors as for `expire`."""
+    """Yields the reachable objects that are not in `held`, and adds them to it; raises as `expire`."""
     pending: list[ObjectId] = [keep] if keep is not None else []
     for commit, tree, *blobs in roots:
         pending.append(tree)
@@ -274,7 +234,7 @@ def drop_summaries(repository: ShadowRepository) -> None:
 
 
 def pack_names(directory: str) -> list[str]:
-    """The names, without an ending, of the packs in `objects/pack` that have an index."""
+    """Returns the names, without an ending, of the packs in `objects/pack` that have an index."""
     with os_errors(directory):
         names = os.listdir(directory)
     return sorted(name[:-4] for name in names if name.startswith("pack-") and name.endswith(".idx"))
@@ -306,8 +266,8 @@ def _sweep_pack(repository: ShadowRepository, name: str, held: set[ObjectId], ca
 def _is_worth_it(pack: str, staying: int, count: int) -> bool:
     """Whether to rewrite a pack that has unreachable objects.
 
-    Not while the user's own git has it too, because removing our link frees nothing. A large pack, such as an adopted
-    one that is ours alone by now, takes long to write: only if most of its objects are unreachable.
+    Not while the user's own git has it too, because removing our link frees nothing. A large pack takes long to write:
+    only if most of its objects are unreachable.
     """
     with os_errors(pack):
         status = os.stat(pack)
@@ -324,18 +284,10 @@ def _sweep_loose(repository: ShadowRepository, held: set[ObjectId], call: Call) 
 
 
 def remove_tempfiles(path: str, *, at_once: bool = False) -> int:
-    """Removes temporary files.
+    """Removes temporary files of a store that this process owns, or of a mirror in it; returns their number.
 
-    Args:
-        path: the directory of a store that this process owns, or of a mirror in it; nobody writes to it meanwhile.
-        at_once: whether to remove young files of a git command run on the store too, which then fails: they may hold
-            contents that must not stay. Its locks are never removed.
-
-    Returns:
-        The number of removed files.
-
-    Raises:
-        IoError: some may be left.
+    Nothing else may write there meanwhile. `at_once` also removes young files of a git command run on the store, which
+    then fails: they may hold contents that must not stay. Its locks are never removed.
     """
     count = 0
     with os_errors(path):
@@ -359,7 +311,7 @@ def remove_tempfiles(path: str, *, at_once: bool = False) -> int:
 
 
 def _files(path: str) -> list[tuple[str, str]]:
-    """The paths and names of the files among which temporary ones can be."""
+    """Returns the paths and names of the files among which temporary ones can be."""
     above = [path, *(os.path.join(path, name) for name in ("info", "objects", os.path.join("objects", "pack")))]
     above += [directory for directory, _, _ in walked(os.path.join(path, "refs"))]
     return [(os.path.join(directory, name), name) for directory in above for name in names_if_there(directory)]
@@ -367,27 +319,15 @@ def _files(path: str) -> list[tuple[str, str]]:
 
 @attrs.frozen
 class Sizes:
-    """The sizes of the objects of a repository, in bytes by id; an object that is stored twice counts twice.
+    """The sizes of the objects of a repository, in bytes by id; an object that is stored twice counts twice."""
 
-    Attributes:
-        own: those in files that only the store has.
-        linked: those in files that the user's own git has too, so that dropping them frees nothing.
-    """
-
-    own: dict[ObjectId, int] = attrs.field(factory=dict)
+    own: dict[ObjectId, int] = attrs.field(factory=dict)  # in files that only the store has
+    # in files that the user's own git has too, so that dropping them frees nothing
     linked: dict[ObjectId, int] = attrs.field(factory=dict)
 
 
 def sizes(objects: str) -> Sizes:
-    """Adds up the sizes of all objects of a repository.
-
-    Args:
-        objects: its `objects` directory; files that are removed meanwhile do not count.
-
-    Raises:
-        StoreCorrupt: a pack is damaged, or its index is not of version 2.
-        IoError: it cannot be listed.
-    """
+    """Adds up the sizes of all objects in an `objects` directory; raises `StoreCorrupt` if a pack is damaged."""
     found = Sizes()
     for oid, entry in loose_files(objects):
         status = status_if_there(entry.path)
@@ -400,12 +340,7 @@ def sizes(objects: str) -> Sizes:
 
 
 def unlinked_bytes(path: str, without: str = "") -> int:
-    """The bytes of all files in a directory that have no other hard link; raises `IoError`.
-
-    Args:
-        path: the directory.
-        without: the name of a directory in it that does not count.
-    """
+    """Returns the bytes of all files in a directory without another hard link, except `without`; raises `IoError`."""
     return sum(
         status.st_size
         for _, status in files_below(path, without)

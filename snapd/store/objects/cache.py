@@ -1,4 +1,4 @@
-"""Keeps what was used last, up to a total size."""
+"""A cache of the most recently used values, up to a total size."""
 
 from __future__ import annotations
 
@@ -12,15 +12,11 @@ V = TypeVar("V")
 
 
 class RecentCache(Generic[K, V]):
-    """The values that were used last. Safe to use from several threads.
+    """The most recently used values, up to a total size of `capacity`. Safe to use from several threads.
 
-    It has no reference to its owner: a cycle would keep the packs of a closed store open until the garbage collector
-    runs, which is rare in the daemon.
-
-    Args:
-        capacity: the size of all values together; one that is larger alone is kept until there is another.
-        measure: the size of a value.
-        largest: a value of a larger size is not kept at all; None to keep all.
+    One larger value is kept until there is another, unless it is larger than `largest`. There is no reference to the
+    owner: a cycle would keep the packs of a closed store open until the garbage collector runs, which is rare in the
+    daemon.
     """
 
     def __init__(self, capacity: int, measure: Callable[[V], int], largest: int | None = None) -> None:
@@ -32,7 +28,7 @@ class RecentCache(Generic[K, V]):
         self._size = 0
 
     def get(self, key: K) -> V | None:
-        """The value of a key, or None."""
+        """Returns the value of a key, or None."""
         with self._lock:
             found = self._values.get(key)
             if found is not None:
@@ -40,7 +36,7 @@ class RecentCache(Generic[K, V]):
         return found
 
     def keep(self, key: K, value: V) -> None:
-        """Keeps a value, and drops those that were not used for the longest time."""
+        """Keeps a value, and drops the least recently used ones."""
         if self._largest is not None and self._measure(value) > self._largest:
             return
         with self._lock:

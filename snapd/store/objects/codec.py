@@ -22,9 +22,9 @@ NUMBERS: dict[ObjectKind, int] = {kind: number for number, kind in KINDS.items()
 
 
 def batch_objects(out: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
-    """The objects in what `git cat-file --batch` printed for ids: the name, the type and the bytes of each.
+    """Yields name, type and bytes of each object in the output of `git cat-file --batch`.
 
-    One that is missing has the type `missing` and no bytes.
+    A missing one has the type `missing` and no bytes.
     """
     at = 0
     while at < len(out):
@@ -38,26 +38,26 @@ def batch_objects(out: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
 
 
 def header(kind: ObjectKind, size: int) -> bytes:
-    """The header that git puts before the bytes of an object to hash them."""
+    """Returns the header that git puts before the bytes of an object to hash them."""
     return b"%s %d\0" % (kind.encode(), size)
 
 
 def object_id(kind: ObjectKind, data: bytes) -> ObjectId:
-    """The id of an object, as git computes it."""
+    """Computes the id of an object, as git does."""
     digest = hashlib.sha1(header(kind, len(data)))
     digest.update(data)
     return digest.digest()
 
 
 def decode_tree(data: bytes, oid: ObjectId) -> tuple[TreeEntry, ...]:
-    """The entries of a tree object, in git's order; raises `StoreCorrupt` if the bytes are not a tree."""
+    """Decodes a tree object, in git's order; raises `StoreCorrupt` if the bytes are not a tree."""
     if _ENTRIES.fullmatch(data) is None:
         raise StoreCorrupt(f"tree {oid.hex()} is damaged", object=oid.hex())
     return tuple([TreeEntry(name, int(mode, 8), entry) for mode, name, entry in _ENTRY.findall(data)])
 
 
 def encode_tree(entries: Iterable[TreeEntry]) -> bytes:
-    """The bytes of a tree object; the inverse of `decode_tree`."""
+    """Encodes a tree object; the inverse of `decode_tree`."""
     ordered = sorted(entries, key=lambda entry: entry.sort_key)
     return b"".join([b"%o %s\0%s" % (entry.mode, entry.name, entry.oid) for entry in ordered])
 
@@ -65,10 +65,9 @@ def encode_tree(entries: Iterable[TreeEntry]) -> bytes:
 def differing_entries(
     old: tuple[ObjectId, bytes], new: tuple[ObjectId, bytes]
 ) -> list[tuple[TreeEntry | None, TreeEntry | None]]:
-    """The entries in which two trees, each an id with its bytes, differ: each as (old, new), in no order.
+    """Returns the entries in which two trees, each an id with its bytes, differ: each as (old, new), in no order.
 
-    Entries are compared as stored, and decoded only if they differ: most are the same. Raises `StoreCorrupt` if the
-    bytes of either are not a tree.
+    Entries are compared as stored, and decoded only if they differ: most are the same.
     """
     before, after = _lines(*old), _lines(*new)
     if len(before) == len(after):
@@ -103,15 +102,7 @@ _ENTRIES = re.compile(rb"(?:[0-7]+ [^\0/]+\0.{20})*", re.DOTALL)
 def encode_commit(
     tree: ObjectId, parent: ObjectId | None, seconds: int, message: str, host: str = "localhost"
 ) -> bytes:
-    """The bytes of a commit object by snapd.
-
-    Args:
-        tree: the tree of the snapshot.
-        parent: the previous commit, if any.
-        seconds: since 1970, UTC.
-        message: subject, blank line, trailers.
-        host: the machine, for a commit that leaves it.
-    """
+    """Encodes a commit by snapd; `message` is subject, blank line, trailers, `host` the machine if it is sent."""
     who = f"snapd <snapd@{host}> {seconds} +0000"
     lines = [f"tree {tree.hex()}"]
     if parent is not None:
@@ -121,7 +112,7 @@ def encode_commit(
 
 
 def decode_commit(data: bytes, oid: ObjectId) -> tuple[ObjectId, ObjectId | None]:
-    """The tree of a commit, whoever wrote it, and its first parent; raises `StoreCorrupt` if it is none."""
+    """Returns the tree and the first parent of a commit by any program; raises `StoreCorrupt` if it is not a commit."""
     found = _COMMIT.match(data)
     if found is None:
         raise StoreCorrupt(f"commit {oid.hex()} is damaged", object=oid.hex())

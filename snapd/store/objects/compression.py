@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import Any, TypeAlias
 
-# ISA-L's have the same methods; the names of zlib's own classes are known to type checkers only
+# ISA-L's have the same methods; only type checkers know the names of zlib's own classes
 Deflater: TypeAlias = "zlib._Compress"
 Inflater: TypeAlias = "zlib._Decompress"
 
 
 def _load() -> tuple[Any, int]:
-    """The module, and its fastest level."""
+    """Returns the module, and its fastest level."""
     try:
         return import_module("isal.isal_zlib"), 2
     except ImportError:
@@ -53,28 +53,27 @@ def deflate(data: bytes) -> bytes:
 def deflate_small(data: bytes) -> bytes:
     """Compresses a loose object, so that a step with few objects takes no more space than in git.
 
-    git stores loose objects at level 1. Bytes and microseconds for each of 200 source files of the kernel of 10 to 20
-    KB: level 1 4284 and 108, 2 4150 and 114, 3 4074 and 126, 4 3854 and 146, 5 3761 and 181, 6 3738 and 213. Level 5 is
-    the first that saves more than our commit, its reference and its entry in the journal take. Trees hardly compress at
-    any level, so they are not worth the time.
+    git uses level 1. Bytes and microseconds for each of 200 source files of the kernel of 10 to 20 KB: level 1 4284 and
+    108, 2 4150 and 114, 3 4074 and 126, 4 3854 and 146, 5 3761 and 181, 6 3738 and 213. Level 5 is the first that saves
+    more than our commit, its reference and its entry in the journal take. Trees hardly compress at any level.
     """
     return zlib.compress(data, _SMALL_LEVEL) if _TINY_BYTES < len(data) <= _SMALL_BYTES else deflate(data)
 
 
 def deflater() -> Deflater:
-    """A new stream for a large object."""
+    """Returns a new stream for a large object."""
     made: Deflater = _fast.compressobj(_FAST_LEVEL)
     return made
 
 
 def inflater() -> Inflater:
-    """A new stream to expand an object."""
+    """Returns a new stream to expand an object."""
     made: Inflater = _fast.decompressobj()
     return made
 
 
 def expand(data: bytes, size: int) -> bytes | None:
-    """Expands a stream, which anything may follow; None if it is not a whole stream of that size, bytes.
+    """Expands a stream, which other bytes may follow; None if it is not a whole stream of `size` expanded bytes.
 
     The size may be wrong: no more memory is taken than the stream fills.
     """
@@ -88,13 +87,7 @@ def expand(data: bytes, size: int) -> bytes | None:
 
 
 def expanded(pieces: Iterable[bytes], most: int, stream: Inflater | None = None) -> Iterator[bytes]:
-    """Expands a stream piece by piece; from the iterator, raises `NoStream` if it is damaged or cut short.
-
-    Args:
-        pieces: the stream.
-        most: the most bytes of one piece of the result.
-        stream: expands it; a new one if it is None.
-    """
+    """Expands a stream in pieces of at most `most` bytes; raises `NoStream` if it is damaged or cut short."""
     stream = stream or inflater()
     try:
         for piece in pieces:

@@ -1,7 +1,7 @@
 """Sets up libgit2 so that it reads only checked objects, caches little and ignores the user's configuration.
 
-libgit2 never returns from a loose object that is cut short, nor from deltas that form a circle, and it holds the
-interpreter lock meanwhile. So its own object database is never opened.
+libgit2 never returns from a loose object that is cut short, nor from circular deltas, and it holds the interpreter lock
+meanwhile. So its own object database is never opened.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .codec import NUMBERS, ObjectKind
 
 WINDOW_BYTES = 1 << 20
 MAPPED_BYTES = 16 << 20
-"""How much of packs is mapped at once, and in total: else every page that was ever read would count as our memory."""
+"""How much of packs is mapped at once, and in total: else every page ever read would count as our memory."""
 CACHED_BYTES = 8 << 20
 """The cache of small trees and commits that were read."""
 
@@ -38,31 +38,23 @@ class Objects(Protocol):
     """Reads objects with our own code."""
 
     def read(self, oid: ObjectId) -> tuple[ObjectKind, bytes]:
-        """The type and the bytes of an object; raises if it cannot be read."""
+        """Reads an object with its type; raises if it cannot be read."""
 
     def describe(self, oid: ObjectId) -> tuple[ObjectKind, int]:
-        """The type and the size in bytes of an object; raises if it cannot be read."""
+        """Returns the type and the size in bytes of an object; raises if it cannot be read."""
 
 
 class SuppliedObjects(pygit2.OdbBackend):
-    """Objects in memory, and others that our own code reads when libgit2 asks for them.
-
-    Args:
-        others: reads the objects that are not in memory.
-
-    Attributes:
-        objects: those in memory: the number of the type and the bytes, by id.
-        error: what `others` raised; libgit2 raises an error of its own for it.
-    """
+    """Objects in memory, and others that our own code reads when libgit2 asks for them."""
 
     def __init__(self, others: Objects | None = None) -> None:
         super().__init__()
         self._others = others
-        self.objects: dict[ObjectId, tuple[int, bytes]] = {}
-        self.error: SnapdError | None = None
+        self.objects: dict[ObjectId, tuple[int, bytes]] = {}  # the number of the type, and the bytes
+        self.error: SnapdError | None = None  # of `others`; libgit2 raises one of its own for it
 
     def read_cb(self, oid: pygit2.Oid) -> tuple[int, bytes]:
-        """Type and bytes. This method and the following ones implement `git_odb_backend`."""
+        """Returns type and bytes. This method and the following ones implement `git_odb_backend`."""
         key = bytes(oid.raw)
         if self._others is None or key in self.objects:
             return self.objects[key]
@@ -71,7 +63,7 @@ class SuppliedObjects(pygit2.OdbBackend):
         return NUMBERS[kind], data
 
     def read_header_cb(self, oid: pygit2.Oid) -> tuple[int, int]:
-        """Type and size."""
+        """Returns type and size."""
         key = bytes(oid.raw)
         if self._others is None or key in self.objects:
             kind, data = self.objects[key]
@@ -97,11 +89,11 @@ class SuppliedObjects(pygit2.OdbBackend):
         self.objects[bytes(oid.raw)] = (kind, data)
 
     def refresh_cb(self) -> None:
-        """Does nothing: objects are always read when they are asked for."""
+        """Does nothing: objects are always read on demand."""
 
 
 def supplied(backend: SuppliedObjects) -> pygit2.Repository:
-    """A repository in memory, with the objects that a backend supplies."""
+    """Creates a repository in memory, with the objects that a backend supplies."""
     database = pygit2.Odb()
     database.add_backend(backend, 1)
     handle = pygit2.Repository()
@@ -110,16 +102,10 @@ def supplied(backend: SuppliedObjects) -> pygit2.Repository:
 
 
 def with_packs(store: str, packs: Iterable[str], directory: str) -> pygit2.Repository:
-    """A repository with the configuration of a store, and only the objects of some packs.
+    """Creates a repository with the configuration of a store, and only the objects of some packs.
 
-    Args:
-        store: its git directory.
-        packs: their paths without an ending; checked with `PackIndex.check_deltas`.
-        directory: an empty directory, which must stay as long as the repository is used.
-
-    Raises:
-        StoreCorrupt: it is not a repository.
-        IoError, StorageFull: the directory cannot be filled.
+    `packs` are paths without an ending; each must have passed `PackIndex.check_deltas`. `directory` is empty and must
+    stay as long as the repository is used.
     """
     above = os.path.join(directory, "pack")
     with os_errors(above):

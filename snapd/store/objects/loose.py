@@ -48,18 +48,18 @@ _KINDS: dict[bytes, ObjectKind] = {kind.encode(): kind for kind in KINDS.values(
 
 
 def object_path(objects: str, oid: ObjectId) -> str:
-    """The path of a loose object."""
+    """Returns the path of a loose object."""
     name = oid.hex()
     return os.path.join(objects, name[:2], name[2:])
 
 
 def encode_loose(kind: ObjectKind, data: bytes) -> bytes:
-    """The bytes of the loose file of a small object."""
+    """Encodes the loose file of a small object."""
     return deflate_small(header(kind, len(data)) + data)
 
 
 def kind_of(compressed: bytes) -> ObjectKind | None:
-    """The type of an object by the bytes of its loose file; None if they do not state one."""
+    """Returns the type of an object by the bytes of its loose file; None if they do not state one."""
     try:
         start = inflater().decompress(compressed)
     except ERRORS:
@@ -68,14 +68,7 @@ def kind_of(compressed: bytes) -> ObjectKind | None:
 
 
 def write_loose(objects: str, oid: ObjectId, compressed: bytes, *, durable: bool = False) -> None:
-    """Writes one loose object: afterwards it is there whole, or not at all; raises `StorageFull`, `IoError`.
-
-    Args:
-        objects: the `objects` directory of the repository.
-        oid: its id.
-        compressed: the bytes of the file.
-        durable: whether to sync the bytes before the rename; the caller syncs the name.
-    """
+    """Writes one loose object, whole or not at all; `durable` syncs the bytes, and leaves the name to the caller."""
     path = object_path(objects, oid)
     temporary = os.path.join(objects, f"tmp_obj_{secrets.token_hex(8)}")
     with os_errors(path):
@@ -101,7 +94,7 @@ def move_in(temporary: str, path: str) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.rename(temporary, path)
             return
-        # the directory is missing: nobody made it yet, or a `git gc` run on the store removed it when it became empty
+        # the directory is missing: it was not made yet, or a `git gc` run on the store removed it when it became empty
         with contextlib.suppress(FileExistsError):
             os.mkdir(os.path.dirname(path), PRIVATE_DIRECTORY)
     os.rename(temporary, path)
@@ -117,7 +110,7 @@ def prepare(objects: str) -> None:
 
 
 def loose_files(objects: str) -> Iterator[tuple[ObjectId, os.DirEntry[str]]]:
-    """The files of loose objects in an `objects` directory, with the ids that their names state; raises `IoError`."""
+    """Yields the files of loose objects in an `objects` directory, with the ids in their names; raises `IoError`."""
     with os_errors(objects):
         for directory in list(os.scandir(objects)):
             if len(directory.name) != 2 or not directory.is_dir(follow_symlinks=False):
@@ -143,12 +136,7 @@ class LooseWriter:
         self._directories: set[str] = set()
 
     def write(self, kind: ObjectKind, size: int, chunks: Iterable[bytes]) -> ObjectId:
-        """Hashes, compresses and writes one object in a single pass; gives its id.
-
-        Raises:
-            StorageFull, IoError: it was not stored.
-            ValueError: the chunks have another size than `size`, bytes; it was not stored.
-        """
+        """Hashes, compresses and writes one object in one pass; raises `ValueError` if it has not `size` bytes."""
         temporary = os.path.join(self._objects, f"tmp_obj_{secrets.token_hex(8)}")
         start = header(kind, size)
         digest = hashlib.sha1(start)
@@ -190,11 +178,9 @@ class LooseWriter:
 
 
 def read_chunks(path: str, oid: ObjectId) -> Iterator[bytes] | None:
-    """The bytes of a loose object, piece by piece, compared with its id at the end; None if there is none.
+    """Returns an iterator over the bytes of a loose object; None if there is none.
 
-    Raises:
-        StoreCorrupt: from the iterator, before it gives the last piece, if the bytes do not match the id.
-        IoError: it cannot be opened, or from the iterator, cannot be read.
+    Before the last piece, the iterator raises `StoreCorrupt` if the bytes do not match the id.
     """
     with _typed_error(path, oid):
         file = _open(path)
@@ -202,18 +188,13 @@ def read_chunks(path: str, oid: ObjectId) -> Iterator[bytes] | None:
 
 
 def read_whole(path: str, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
-    """The type and the bytes of a loose object, compared with its id; None if there is none.
-
-    Raises:
-        StoreCorrupt: the bytes do not match the id.
-        IoError: they cannot be read.
-    """
+    """Reads a loose object; None if there is none. Raises `IoError`, or `StoreCorrupt` if it does not match its id."""
     with _typed_error(path, oid):
         return _read(path, oid)
 
 
 def describe(path: str, oid: ObjectId) -> tuple[ObjectKind, int] | None:
-    """The type and the size in bytes that a loose object states; None without one. Raises `IoError`, `StoreCorrupt`."""
+    """Returns the type and the size in bytes that a loose object states; None without one. Raises as `read_whole`."""
     with _typed_error(path, oid):
         file = _open(path)
         if file is None:
@@ -223,7 +204,7 @@ def describe(path: str, oid: ObjectId) -> tuple[ObjectKind, int] | None:
 
 
 def expand_loose(compressed: bytes, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
-    """The type and the bytes of an object by the bytes of its loose file; None if they are of another, or none."""
+    """Reads an object from the bytes of its loose file; None if they are of another object, or none."""
     try:
         return _expand(compressed, oid)
     except DamagedData:
@@ -231,12 +212,7 @@ def expand_loose(compressed: bytes, oid: ObjectId) -> tuple[ObjectKind, bytes] |
 
 
 def read_loose(path: str, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
-    """As `read_whole`, for fsck.
-
-    Raises:
-        Damaged: the bytes do not match the id, or the disk has lost them.
-        IoError: they cannot be read now.
-    """
+    """As `read_whole`, for fsck; raises `DamagedData` if the bytes do not match the id or are lost, else `IoError`."""
     with reading(path):
         return _read(path, oid)
 
@@ -244,7 +220,7 @@ def read_loose(path: str, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
 def check_loose(path: str, oid: ObjectId) -> tuple[ObjectKind, int, bytes] | None:
     """Reads a loose object, however large, and compares it with its id; raises as `read_loose`.
 
-    Gives its type, its size in bytes, and for a commit its bytes, else nothing; None if there is no such loose object.
+    Returns its type, its size in bytes, and for a commit its bytes, else none; None if there is no such loose object.
     """
     with reading(path):
         file = _open(path)
@@ -260,7 +236,7 @@ def check_loose(path: str, oid: ObjectId) -> tuple[ObjectKind, int, bytes] | Non
 def _open(path: str) -> BinaryIO | None:
     """Opens a loose object; None if there is none. Raises `OSError`, and `DamagedData` if it is not a regular file."""
     try:
-        # a pipe to which nobody writes must not block
+        # a pipe without a writer must not block
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
@@ -271,7 +247,6 @@ def _open(path: str) -> BinaryIO | None:
 
 
 def _read(path: str, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
-    """The type and the bytes of a loose object; None if there is none. Raises `OSError`, `DamagedData`."""
     file = _open(path)
     if file is None:
         return None
@@ -291,7 +266,7 @@ def _typed_error(path: str, oid: ObjectId) -> Iterator[None]:
 
 
 def _head(start: bytes) -> tuple[ObjectKind, int, int]:
-    """The type, the size and the length of the header, from the first bytes of the file; raises `DamagedData`."""
+    """Returns type, size and header length, from the first bytes of the file; raises `DamagedData`."""
     try:
         stated, end, _ = inflater().decompress(start, _HEADER_BYTES).partition(b"\0")
     except ERRORS as error:
@@ -304,7 +279,6 @@ def _head(start: bytes) -> tuple[ObjectKind, int, int]:
 
 
 def _expand(compressed: bytes, oid: ObjectId) -> tuple[ObjectKind, bytes]:
-    """The type and the bytes of an object by the bytes of its file; raises `DamagedData`."""
     kind, size, length = _head(compressed)
     data = expand(compressed, length + size) if size <= MOST_EXPANDED * len(compressed) else None
     if data is None:
@@ -320,11 +294,7 @@ def _chunks(file: BinaryIO, path: str, oid: ObjectId) -> Iterator[bytes]:
 
 
 def _checked(file: BinaryIO, oid: ObjectId, size: int | None = None) -> Iterator[bytes]:
-    """The bytes of an object without its header, piece by piece, the last one only if all of them match the id.
-
-    The file is at its beginning; the object must have `size` bytes, unless that is None. The iterator raises
-    `DamagedData` if these are not the bytes of the object, and `OSError`.
-    """
+    """Yields the bytes of an object of `size` bytes without its header, the last piece only if all match the id."""
     digest = hashlib.sha1()
     start: bytes | None = b""
     held = b""

@@ -29,21 +29,13 @@ CRC_BYTES = 4
 
 
 class EntryHead(NamedTuple):
-    """The head of an entry: what comes before its stream.
+    """The head of an entry: the bytes before its stream."""
 
-    Attributes:
-        number: of its type; a key of `KINDS` for a whole object.
-        size: of the object or the delta in the stream, in bytes when it is expanded.
-        length: of the head, in bytes.
-        distance: for a delta, how many bytes before this entry its base begins; 0 if `base` names it.
-        base: for a delta, the id of its base; None if `distance` gives it.
-    """
-
-    number: int
-    size: int
-    length: int
-    distance: int = 0
-    base: bytes | None = None
+    number: int  # of its type; a key of `KINDS` for a whole object
+    size: int  # of the object or the delta in the stream, in bytes when it is expanded
+    length: int  # of the head, in bytes
+    distance: int = 0  # for a delta, how many bytes before this entry its base begins; 0 if `base` names it
+    base: bytes | None = None  # for a delta, the id of its base; None if `distance` locates it
 
     @property
     def is_delta(self) -> bool:
@@ -86,7 +78,7 @@ def read_head(data: bytes) -> EntryHead:
 
 
 def offset_delta_head(size: int, distance: int) -> bytes:
-    """The head of a delta of this size, bytes, whose base begins `distance` bytes before it."""
+    """Encodes the head of a delta of `size` bytes, whose base begins `distance` bytes before it."""
     back = bytearray((distance & 0x7F,))
     while distance := distance >> 7:
         distance -= 1
@@ -95,7 +87,7 @@ def offset_delta_head(size: int, distance: int) -> bytes:
 
 
 def entry_start(number: int, size: int) -> bytes:
-    """The first bytes of an entry, by the number of its type, and the size in bytes of the expanded stream."""
+    """Encodes the first bytes of an entry: the number of its type, and the size in bytes of the expanded stream."""
     first = (number << 4) | (size & 0x0F)
     size >>= 4
     encoded = bytearray()
@@ -108,7 +100,7 @@ def entry_start(number: int, size: int) -> bytes:
 
 
 def delta_size(delta: bytes) -> int:
-    """The size of what a delta makes, bytes, by its first bytes; raises `DamagedData`."""
+    """Returns the size in bytes of a delta's result, from its first bytes; raises `DamagedData`."""
     try:
         return _number(delta, _number(delta, 0)[1])[0]
     except IndexError as error:
@@ -185,11 +177,11 @@ def _number(delta: bytes, at: int) -> tuple[int, int]:
 
 
 def pack_object(kind: ObjectKind, data: bytes) -> bytes:
-    """Packs an object, given as its bytes."""
+    """Packs an object."""
     entry = entry_start(NUMBERS[kind], len(data)) + deflate(data)
     return zlib.crc32(entry).to_bytes(CRC_BYTES, "big") + entry
 
 
 def packed_blob(data: bytes) -> tuple[ObjectId, bytes]:
-    """The id of the blob with the bytes of a file, and the packed blob."""
+    """Returns the id of the blob with the bytes of a file, and the packed blob."""
     return object_id("blob", data), pack_object("blob", data)

@@ -51,16 +51,7 @@ _FEW_IDS = 1024
 
 
 class PackIndex:
-    """The index of one pack.
-
-    Args:
-        data: the bytes of the index, of version 2; at least its header.
-        pack: the `.pack` file.
-
-    Attributes:
-        count: the number of objects in the pack.
-        checksum: the last 20 bytes of the pack.
-    """
+    """The index of one pack, from its bytes of version 2; `checksum` has the last 20 bytes of the pack."""
 
     def __init__(self, data: mmap.mmap | bytes, pack: str) -> None:
         self._data = data
@@ -73,19 +64,10 @@ class PackIndex:
 
     @classmethod
     def load(cls, index: str, pack: str, *, is_old: bool = False) -> PackIndex | None:
-        """Reads an `.idx` file, and checks that it belongs to its `.pack` file.
+        """Reads an `.idx` file, and checks that it belongs to its `.pack` file; None if either is missing or unsound.
 
-        The sizes, the counts and the checksum in both are compared; the objects are not read. Raises `IoError` if there
-        are too few file descriptors or too little memory.
-
-        Args:
-            index: the `.idx` file.
-            pack: the `.pack` file.
-            is_old: whether the index is of version 1, which a git command run by hand may have written.
-
-        Returns:
-            None if either is missing, unreadable or damaged, or the index is of another version than 2 (or 1), or has
-            other ids than those of 20 bytes.
+        The sizes, counts and checksums are compared; the objects are not read. The index must be of version 2 (or 1 if
+        `is_old`, which a git command run by hand may have written) with 20-byte ids.
         """
         with ignoring_unreadable(), os_errors(index):
             data = _as_version_2(index) if is_old else _map(index)
@@ -105,10 +87,7 @@ class PackIndex:
 
     @classmethod
     def load_alone(cls, index: str, pack: str) -> PackIndex | None:
-        """Reads an index whose pack may be damaged or missing; raises `IoError`.
-
-        None if the index is missing, does not match its own checksum, or is not of version 2 with 20-byte ids.
-        """
+        """Reads a sound index of version 2 with 20-byte ids, whose pack may be damaged or missing; else None."""
         try:
             found = cls(read_with_retry(lambda: _map_checked(index)), pack)
         except (FileNotFoundError, DamagedData):
@@ -130,41 +109,38 @@ class PackIndex:
         return oid in self._few
 
     def offset_of(self, oid: ObjectId) -> int | None:
-        """The offset of an object in the pack, in bytes; None if it is not there."""
+        """Returns the offset of an object in the pack, in bytes; None if it is not there."""
         position = self.position(oid)
         return self._offset(position) if position >= 0 else None
 
     def checksum_of(self, oid: ObjectId) -> int:
-        """The CRC-32 of the entry of an object that is in the pack."""
+        """Returns the CRC-32 of the entry of an object that is in the pack."""
         at = _IDS_AT + ID_BYTES * self.count + 4 * self.position(oid)
         return int(_WORD.unpack_from(self._data, at)[0])
 
     def entries(self) -> Iterator[tuple[ObjectId, int]]:
-        """All objects, sorted by id, with their offsets in bytes."""
+        """Yields all objects, sorted by id, with their offsets in bytes."""
         return map(self.entry, range(self.count))
 
     def entry(self, position: int) -> tuple[ObjectId, int]:
-        """The object at a position, and its offset in bytes."""
+        """Returns the object at a position, and its offset in bytes."""
         at = _IDS_AT + ID_BYTES * position
         return self._data[at : at + ID_BYTES], self._offset(position)
 
     def read(self, oid: ObjectId, most: int | None = None) -> tuple[ObjectKind, bytes] | None:
-        """The type and the bytes of an object: see `PackReader.read`, which raises the same.
-
-        None if the pack has no such object, or cannot be opened.
-        """
+        """Reads an object, see `PackReader.read`; None if the pack has no such object, or cannot be opened."""
         position = self.position(oid)
         reader = self._opened() if position >= 0 else None
         return None if reader is None else reader.read(oid, self._offset(position), self.offset_of, most)
 
     def describe(self, oid: ObjectId) -> tuple[ObjectKind, int] | None:
-        """The type and the size in bytes of an object: see `PackReader.describe`; returns None and raises as `read`."""
+        """Returns an object's type and size in bytes, see `PackReader.describe`; None and errors as of `read`."""
         position = self.position(oid)
         reader = self._opened() if position >= 0 else None
         return None if reader is None else next(reader.describe([self._offset(position)], self.offset_of))
 
     def describe_all(self, wanted: Collection[ObjectId]) -> Iterator[tuple[ObjectId, ObjectKind, int]]:
-        """The wanted objects that the pack has, each with its type and its size in bytes; raises as `read`."""
+        """Yields the wanted objects in the pack, each with its type and its size in bytes; raises as `read`."""
         reader = self._opened()
         if reader is None:
             return
@@ -177,7 +153,6 @@ class PackIndex:
                 yield oid, *found
 
     def _offsets(self, wanted: Collection[ObjectId]) -> list[tuple[int, ObjectId]]:
-        """The offsets of the wanted objects that are in the pack."""
         if self.count > _SCAN_RATIO * len(wanted):
             return [(self._offset(self.position(oid)), oid) for oid in wanted if oid in self]
         chosen = wanted if isinstance(wanted, (set, frozenset)) else set(wanted)
@@ -191,11 +166,11 @@ class PackIndex:
         ]
 
     def check_deltas(self) -> bool:
-        """Whether libgit2 can read the pack: it would never return from deltas that form a circle. Raises as `read`."""
+        """Whether libgit2 can read the pack: it would never return from circular deltas. Raises as `read`."""
         return sum(1 for _ in self.describe_all(self.ids())) == self.count
 
     def _opened(self) -> PackReader | None:
-        """The open pack; None if it cannot be opened. Raises `IoError` as `read`."""
+        """Returns the open pack; None if it cannot be opened. Raises `IoError` as `read`."""
         if self._reader is None:
             with ignoring_unreadable(), os_errors(self._pack):
                 self._reader = PackReader(self._pack)
@@ -212,7 +187,7 @@ class PackIndex:
         return min(int(offset), _NOWHERE)
 
     def position(self, oid: ObjectId) -> int:
-        """The position of an id among all, sorted; -1 if it is not there."""
+        """Returns the position of an id among all, sorted; -1 if it is not there."""
         first = oid[0]
         low = self._fanout[first - 1] if first else 0
         high = self._fanout[first]
@@ -232,18 +207,17 @@ class PackIndex:
         return -1 if found < 0 else low + found // ID_BYTES
 
     def among(self, wanted: Collection[ObjectId]) -> set[ObjectId]:
-        """The wanted objects that are in the pack."""
+        """Returns the wanted objects that are in the pack."""
         if self.count > _SCAN_RATIO * len(wanted):
             return {oid for oid in wanted if oid in self}
         chosen = wanted if isinstance(wanted, (set, frozenset)) else set(wanted)
         return self.ids().intersection(chosen)
 
     def ids(self) -> set[ObjectId]:
-        """The ids of all objects."""
+        """Returns the ids of all objects."""
         return set(self._listed())
 
     def _listed(self) -> Iterator[ObjectId]:
-        """All ids, sorted."""
         table = self._data[_IDS_AT : _IDS_AT + ID_BYTES * self.count]
         return map(itemgetter(0), struct.iter_unpack("20s", table))
 
@@ -253,7 +227,7 @@ class PackIndex:
 
 
 def _map(path: str) -> mmap.mmap | None:
-    """The bytes of an index; None if it is not a regular file, or not of version 2."""
+    """Maps an index; None if it is not a regular file, or not of version 2."""
     # a file in the user's git directory may be a pipe
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
@@ -267,7 +241,7 @@ def _map(path: str) -> mmap.mmap | None:
 
 
 def _as_version_2(path: str) -> bytes | None:
-    """An index of version 1 in the form of version 2, without CRCs; None if it is not of version 1."""
+    """Converts an index of version 1 to version 2, without CRCs; None if it is not of version 1."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb") as file:
         status = os.fstat(descriptor)
@@ -326,15 +300,10 @@ def _is_pack(path: str, count: int, checksum: bytes) -> bool:
 
 @attrs.frozen
 class KnownPacks:
-    """The packs of a directory when it was listed.
+    """The packs of a directory when it was listed."""
 
-    Attributes:
-        stamp: the times of the directory; None if a later change could have the same times.
-        indexes: by the names of their files.
-    """
-
-    stamp: tuple[int, int] | None
-    indexes: dict[str, PackIndex]
+    stamp: tuple[int, int] | None  # the times of the directory; None if a later change could have the same
+    indexes: dict[str, PackIndex]  # by file name
 
     def __contains__(self, oid: ObjectId) -> bool:
         return any(oid in index for index in self.indexes.values())
@@ -349,7 +318,7 @@ class PackIndexes:
         self._seen: KnownPacks | None = None
 
     def now(self) -> KnownPacks:
-        """The packs that exist now; costs one system call if none changed."""
+        """Returns the packs that exist now; costs one system call if none changed."""
         seen = self._seen
         with os_errors(self._directory):
             stamp = directory_stamp(self._directory)
@@ -360,10 +329,10 @@ class PackIndexes:
         return seen
 
     def read(self, oid: ObjectId, most: int | None = None) -> tuple[ObjectKind, bytes] | None:
-        """The type and the bytes of an object that some pack has; None without an undamaged copy.
+        """Reads an object of at most `most` bytes from any pack; None without a sound copy. Raises as `PackIndex.read`.
 
-        Known packs are tried before the directory is checked for new ones. The object is compared with its id, so it is
-        right even if the pack was removed. An object of more than `most` bytes is not read. Raises as `PackIndex.read`.
+        Known packs are tried before the directory is checked for new ones: an object that matches its id is right even
+        if the pack was removed.
         """
         seen = self._seen
         found = None if seen is None else _read_first(seen, oid, most)
@@ -372,11 +341,11 @@ class PackIndexes:
         return found
 
     def describe(self, oid: ObjectId) -> tuple[ObjectKind, int] | None:
-        """The type and the size in bytes that a pack states for an object; returns None and raises as `read`."""
+        """Returns the type and the size in bytes that a pack states for an object; None and errors as of `read`."""
         return next(filter(None, (index.describe(oid) for index in self.now().indexes.values())), None)
 
     def among(self, wanted: Collection[ObjectId]) -> set[ObjectId]:
-        """The wanted objects that some pack has."""
+        """Returns the wanted objects that any pack has."""
         found: set[ObjectId] = set()
         for index in self.now().indexes.values():
             found |= index.among(wanted)
@@ -426,7 +395,7 @@ def _read_first(seen: KnownPacks, oid: ObjectId, most: int | None) -> tuple[Obje
 
 
 def directory_stamp(directory: str) -> tuple[int, int] | None:
-    """The times of a directory, which change with its names; None if it does not exist."""
+    """Returns the times of a directory, which change with its names; None if it does not exist."""
     try:
         status = os.stat(directory)
     except FileNotFoundError:

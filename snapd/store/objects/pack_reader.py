@@ -1,7 +1,7 @@
 """Reads the objects of a pack, deltas too, for the daemon and for fsck. Most of the work releases the interpreter lock.
 
-The pack is not trusted: a damaged one never leads to a wrong object, an endless loop, or more memory than its entries
-can fill. libgit2 is not used here, because it never returns from deltas that form a circle.
+A damaged pack never leads to a wrong object, an endless loop, or more memory than its entries can fill. libgit2 is not
+used, because it never returns from circular deltas.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from .compression import CHUNK_BYTES, ERRORS, MOST_EXPANDED, Inflater, NoStream,
 from .pack_entry import DEEPEST, HEADER_BYTES, EntryHead, apply_delta, delta_size, read_head
 
 OffsetOf = Callable[[ObjectId], int | None]
-"""The offset in the pack at which an object begins, in bytes; None if the pack does not have it."""
+"""Returns the offset in the pack at which an object begins, in bytes; None if the pack does not have it."""
 
 _INLINE_BYTES = 8192
-"""How much is read at once; enough for most source files."""
+"""The bytes read at once; enough for most source files."""
 _DELTA_BYTES = 512
 """This much of an entry is enough to read the size of a delta's result; most of it is the stream's code tables."""
 _SIZES_BYTES = 32
@@ -39,11 +39,11 @@ STREAM_FROM = 8 << 20
 
 
 ObjectCache = RecentCache[tuple[int, int], "tuple[ObjectKind, bytes]"]
-"""The objects that were read last, by the number of the reader and the offset in its pack."""
+"""The most recently read objects, by the number of the reader and the offset in its pack."""
 
 
 def object_cache(capacity: int, largest: int) -> ObjectCache:
-    """A cache of so many bytes; an object of more than `largest` is not kept: it would push out all the others."""
+    """Creates a cache; an object of more than `largest` bytes is not kept: it would displace all the others."""
     return ObjectCache(capacity, lambda found: len(found[1]), largest)
 
 
@@ -53,24 +53,14 @@ _shared_cache = object_cache(8 << 20, 1 << 20)
 
 
 class PackReader:
-    """One pack, open. Safe to use from several threads.
-
-    Args:
-        path: the `.pack` file.
-        cache: keeps the bases of deltas; all readers share one if it is None.
-
-    Attributes:
-        end: the offset at which the entries end and the checksum begins, in bytes; 0 if this is not a regular file.
-
-    Raises:
-        OSError: the file cannot be opened.
-    """
+    """One open pack. Safe to use from several threads. `cache` keeps the bases of deltas; None for a shared one."""
 
     def __init__(self, path: str, cache: ObjectCache | None = None) -> None:
-        # not mapped: if somebody truncated the file, a map would end the process; it may also be a pipe
+        # not mapped: if the file were truncated, a map would end the process; it may also be a pipe
         self._descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         self.close = weakref.finalize(self, os.close, self._descriptor)
         status = os.fstat(self._descriptor)
+        # where the entries end and the checksum begins
         self.end = max(0, status.st_size - ID_BYTES) if stat.S_ISREG(status.st_mode) else 0
         self._path = path
         self._number = next(_numbers)
@@ -79,20 +69,7 @@ class PackReader:
     def read(
         self, oid: ObjectId, offset: int, offset_of: OffsetOf, most: int | None = None
     ) -> tuple[ObjectKind, bytes] | None:
-        """Reads an object and compares it with its id.
-
-        Args:
-            oid: the expected id.
-            offset: of its entry, in bytes.
-            offset_of: finds the bases of deltas in the pack.
-            most: do not read an object of more bytes than this.
-
-        Returns:
-            Its type and its bytes; None if it is larger than `most`, damaged, or another object.
-
-        Raises:
-            IoError: too few file descriptors or too little memory to read it now.
-        """
+        """Reads the object at `offset`; None if it is larger than `most` bytes, damaged, or does not match the id."""
         try:
             start = self._bytes(_INLINE_BYTES, offset)
             head = read_head(start)
@@ -110,10 +87,9 @@ class PackReader:
         return (kind, content) if object_id(kind, content) == oid else None
 
     def describe(self, offsets: Iterable[int], offset_of: OffsetOf) -> Iterator[tuple[ObjectKind, int] | None]:
-        """The types and sizes in bytes that the pack states for the objects at some offsets; None for no object.
+        """Yields the types and sizes in bytes that the pack states for the objects at some offsets; None for no object.
 
-        Their bytes are not read, and one thing alone is checked: every chain of deltas ends in a whole object.
-        Ascending offsets are fastest. The iterator raises as `read`.
+        Their bytes are not read; only the end of every chain of deltas is checked. Ascending offsets are fastest.
         """
         known: dict[int, ObjectKind | None] = {}
         for offset in offsets:
@@ -140,19 +116,14 @@ class PackReader:
             yield None if kind is None else (kind, size)
 
     def object_at(self, offset: int, offset_of: OffsetOf) -> tuple[ObjectKind, bytes]:
-        """Reads the object at an offset, whatever its id is; arguments as of `read`.
-
-        Raises:
-            Damaged: there is no object.
-            OSError: the pack cannot be read.
-        """
+        """Reads the object at an offset, whatever its id; raises `DamagedData` if there is none, and `OSError`."""
         start = self._bytes(_INLINE_BYTES, offset)
         return self._resolve(offset, read_head(start), start, offset_of)
 
     def check(self, oid: ObjectId, offset: int, offset_of: OffsetOf) -> tuple[ObjectKind, int, bytes]:
         """Reads an object, however large, and compares it with its id; arguments as of `read`.
 
-        Gives its type, its size in bytes, and for a commit its bytes, else nothing. Raises as `object_at`.
+        Returns its type, its size in bytes, and for a commit its bytes, else none. Raises as `object_at`.
         """
         head = self._head(offset)
         if head.kind is not None and head.size > STREAM_FROM:
@@ -169,7 +140,7 @@ class PackReader:
         return kind, size, data if kind == "commit" else b""
 
     def length_at(self, offset: int) -> int:
-        """How many bytes of the pack an entry takes; needs no index. Errors as of `object_at`."""
+        """Returns how many bytes of the pack an entry takes; needs no index. Raises as `object_at`."""
         head, stream = self._head(offset), inflater()
         read = 0
 
@@ -198,7 +169,6 @@ class PackReader:
     def _described(
         self, offset: int, start: bytes, offset_of: OffsetOf, known: dict[int, ObjectKind | None]
     ) -> tuple[ObjectKind | None, int]:
-        """As `describe`, for one object."""
         head = read_head(start)
         self._check_size(offset, head)
         if head.is_delta:
@@ -209,7 +179,7 @@ class PackReader:
     def _kind(
         self, offset: int, head: EntryHead, offset_of: OffsetOf, known: dict[int, ObjectKind | None]
     ) -> ObjectKind | None:
-        """The type of the object in which a chain of deltas ends; None if it ends in nothing, or is a circle."""
+        """Returns the type of the object at the end of a chain of deltas; None if there is none, or it is a circle."""
         passed: list[int] = []
         at, kind = offset, None
         while True:
@@ -233,7 +203,7 @@ class PackReader:
         return kind
 
     def _resolve(self, offset: int, head: EntryHead, start: bytes, offset_of: OffsetOf) -> tuple[ObjectKind, bytes]:
-        """The object of an entry with these first bytes: follows its deltas to a whole object, and applies them."""
+        """Reads the object of an entry with these first bytes: applies its deltas to the whole object at their end."""
         deltas: dict[int, bytes] = {}
         at = offset
         while (found := self._cache.get((self._number, at))) is None:
@@ -258,7 +228,7 @@ class PackReader:
         return kind, content
 
     def _content(self, offset: int, head: EntryHead, start: bytes) -> bytes:
-        """What the stream of an entry expands to. Arguments as for `_resolve`."""
+        """Expands the stream of an entry. Arguments as for `_resolve`."""
         self._check_size(offset, head)
         length = _longest(head)
         if length > len(start) == _INLINE_BYTES:
@@ -296,7 +266,7 @@ class PackReader:
 
     @staticmethod
     def _size_of_delta(head: EntryHead, start: bytes) -> int:
-        """The size of a delta's result, in bytes; `start` has the first bytes of the entry."""
+        """Returns the size of a delta's result, in bytes; `start` has the first bytes of the entry."""
         try:
             size = delta_size(inflater().decompress(start[head.length :], _SIZES_BYTES))
         except ERRORS as error:
@@ -317,12 +287,11 @@ class PackReader:
 
 
 def _longest(head: EntryHead) -> int:
-    """The most bytes that an entry takes: what zlib makes of bytes that it cannot compress."""
+    """Returns the most bytes that an entry takes, if zlib cannot compress it."""
     return head.length + head.size + (head.size >> 8) + 64
 
 
 def _base(offset: int, head: EntryHead, offset_of: OffsetOf) -> int:
-    """The offset of the base of a delta; raises `DamagedData`."""
     base = offset_of(head.base) if head.base is not None else offset - head.distance
     if base is None or base <= 0:
         raise DamagedData("it is a delta of an object that is not in the pack")

@@ -1,7 +1,4 @@
-"""Writes many objects at once: a pack and its index, both of version 2 (gitformat-pack(5)).
-
-Objects are stored whole: maintenance makes deltas later, off the hot path.
-"""
+"""Writes many objects at once: a pack and its index, both of version 2. Maintenance makes the deltas later."""
 
 from __future__ import annotations
 
@@ -44,11 +41,7 @@ class PackWriter:
         return self._offset
 
     def add(self, oid: ObjectId, packed: bytes) -> None:
-        """Appends one object, as `pack_entry.pack_object` returns it; each id only once.
-
-        Raises:
-            StorageFull, IoError: the pack is unusable; `discard` it.
-        """
+        """Appends a packed object, see `pack_entry.pack_object`; each id only once. After an error, call `discard`."""
         self._entries += _ENTRY.pack(oid, int.from_bytes(packed[:CRC_BYTES], "big"), self._offset)
         # no context manager: a first snapshot comes here tens of thousands of times
         try:
@@ -58,11 +51,7 @@ class PackWriter:
             raise error_from_os_error(error, self._temporary) from error
 
     def finish(self) -> str:
-        """Adds the pack to the repository, durably, and gives its path without an ending.
-
-        Raises:
-            StorageFull, IoError: it was not added.
-        """
+        """Adds the pack to the repository, durably, or not at all; returns its path without an ending."""
         with os_errors(self._temporary):
             checksum = self._seal()
             name = os.path.join(self._directory, f"pack-{checksum.hex()}")
@@ -104,10 +93,7 @@ class PackWriter:
 
 
 def encode_index(lines: Iterable[tuple[ObjectId, int, int]], checksum: bytes) -> bytes:
-    """The bytes of the index of a pack; `checksum` has the last 20 bytes of the pack.
-
-    A line has the id of an object, the CRC-32 of its entry, and its offset in bytes.
-    """
+    """Encodes the index of a pack with these lines: object id, CRC-32 and offset of each entry."""
     entries = sorted(lines)
     counts = [0] * 256
     for oid, _, _ in entries:
@@ -140,11 +126,7 @@ def encode_index(lines: Iterable[tuple[ObjectId, int, int]], checksum: bytes) ->
 
 
 def write_index(path: str, lines: Iterable[tuple[ObjectId, int, int]], checksum: bytes) -> None:
-    """Writes the index of a pack, see `encode_index`, and syncs the file but not its name.
-
-    Raises:
-        OSError: a part of the file may be left.
-    """
+    """Writes the index of a pack, see `encode_index`, and syncs the file but not its name."""
     failpoint("pack.index")
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
     with os.fdopen(descriptor, "wb") as file:

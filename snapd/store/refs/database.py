@@ -1,11 +1,9 @@
 """The references of a shadow repository: files of their own, and those that a git run there by hand has packed.
 
-They move as git moves them, by a file `<name>.lock` that takes the place of the reference: `git pack-refs` removes the
-file of a reference only while it has that lock, and so never one that moved after it was packed (gitrepository-layout
-and git-pack-refs in git's documentation).
-
-In `packed-refs`, which git-pack-refs writes, a line is an id and a name; the next may be the target of a tag, after
-`^`. The first line may state what git can assume about the others.
+They move as git moves them, by a file `<name>.lock` that replaces the reference: `git pack-refs` removes the file of a
+reference only while it has that lock, and so never one that moved after it was packed (gitrepository-layout and
+git-pack-refs in git's documentation). In `packed-refs`, a line is an id and a name; the next may be the target of a
+tag, after `^`. The first line may state what git can assume about the others.
 """
 
 from __future__ import annotations
@@ -65,21 +63,15 @@ _LINE = re.compile(rb"([0-9a-f]{40})\n?")
 
 @attrs.frozen
 class PackedReferences:
-    """The contents of `packed-refs`.
+    """The contents of `packed-refs`."""
 
-    Attributes:
-        targets: of snapd's own references, by name.
-        legible: the readable lines, of others' references too.
-        is_damaged: whether other lines are unreadable.
-    """
-
-    targets: dict[str, ObjectId]
-    legible: tuple[bytes, ...]
-    is_damaged: bool
+    targets: dict[str, ObjectId]  # of snapd's own references, by name
+    legible: tuple[bytes, ...]  # the readable lines, of others' references too
+    is_damaged: bool  # whether other lines are unreadable
 
 
 def is_ours(name: str) -> bool:
-    """Whether this is the name of a reference of snapd; other files below `refs/snapd` are somebody else's."""
+    """Whether this is the name of a reference of snapd; other files below `refs/snapd` belong to other programs."""
     return _NAME.fullmatch(name) is not None
 
 
@@ -113,12 +105,12 @@ def read_packed(store: str) -> PackedReferences:
 
 
 def encode_packed(legible: Iterable[bytes]) -> bytes:
-    """The bytes of a `packed-refs` with these lines, about which git assumes nothing."""
+    """Encodes a `packed-refs` with these lines, about which git assumes nothing."""
     return b"%b \n%b" % (_HEADER, b"".join(legible))
 
 
 def without(lines: Iterable[bytes], name: str) -> Iterator[bytes]:
-    """The lines of a `packed-refs` without those of one reference."""
+    """Yields the lines of a `packed-refs` without those of one reference."""
     is_dropped = False
     for line in lines:
         is_dropped = line[41:].rstrip(b"\n") == os.fsencode(name) or (is_dropped and line.startswith(b"^"))
@@ -128,30 +120,25 @@ def without(lines: Iterable[bytes], name: str) -> Iterator[bytes]:
 
 @attrs.frozen
 class References:
-    """The references of a store.
-
-    Attributes:
-        targets: of snapd's own references, by name.
-        damaged: the names of unreadable references; `packed-refs` if that has unreadable lines.
-    """
+    """The references of a store that belong to snapd."""
 
     targets: dict[str, ObjectId]
-    damaged: tuple[str, ...]
+    damaged: tuple[str, ...]  # the names of unreadable references; `packed-refs` if that has unreadable lines
 
     def whole(self) -> dict[str, ObjectId]:
-        """The targets; raises `StoreCorrupt` if a reference is damaged: all that it keeps would be dropped."""
+        """Returns the targets; raises `StoreCorrupt` if a reference is damaged: all that it keeps would be dropped."""
         for name in self.damaged:
             raise StoreCorrupt(f"{name} is damaged", object=name)
         return self.targets
 
 
 def read_references(store: str) -> References:
-    """Reads all references of snapd's own; raises `IoError`."""
+    """Reads all references of snapd; raises `IoError`."""
     return references_below(store, OURS)
 
 
 def references_below(store: str, prefix: str) -> References:
-    """Reads the references of snapd's own whose names begin with a prefix, up to a slash; raises `IoError`."""
+    """Reads the references of snapd whose names begin with a prefix, up to a slash; raises `IoError`."""
     targets = {}
     damaged = set()
     # files first: one that is removed meanwhile was packed before
@@ -184,19 +171,14 @@ class ReferenceDatabase:
         self._expected: dict[str, ObjectId] = {}
 
     def read(self) -> References:
-        """All references; raises `IoError`."""
+        """Reads all references; raises `IoError`."""
         return read_references(self._store)
 
     def move(self, targets: Mapping[str, ObjectId], *, durable: bool = False) -> None:
-        """Moves references to new targets: all of them, unless a rename fails.
+        """Moves references to new targets: all or, unless a rename fails, none.
 
-        Args:
-            targets: the new targets, by name.
-            durable: whether to sync them, so that each has its old or its new target after a crash; if not, a journal
-                has the moves until `settle`.
-
-        Raises:
-            StorageFull, IoError: no reference moved; or some, if a rename failed.
+        `durable` syncs them, so that each has its old or its new target after a crash; if not, a journal has the moves
+        until `settle`.
         """
         held: list[tuple[str, str]] = []
         with self._lock:
@@ -249,11 +231,7 @@ class ReferenceDatabase:
                 sync_if_there(directory)
 
     def settle(self, names: Collection[str]) -> None:
-        """Syncs references, packed or not, and moves those again that somebody else has changed.
-
-        Raises:
-            StorageFull, IoError: some may not be durable.
-        """
+        """Syncs references, packed or not, and restores those that another program changed."""
         directories = set()
         for name in names:
             path = os.path.join(self._store, name)
@@ -305,7 +283,6 @@ class ReferenceDatabase:
         self._write_packed(others)
 
     def _write_packed(self, content: Callable[[], bytes]) -> None:
-        """Rewrites `packed-refs`; calls `content` while it holds the lock."""
         path = os.path.join(self._store, PACKED)
         descriptor = _take_lock(path, PACKED_PATIENCE)
         try:

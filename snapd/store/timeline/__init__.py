@@ -1,1 +1,1 @@
-"""The timeline in the store: events as commits, which are the truth, and a database that is made of them."""
+"""The timeline in the store: events as commits, which are the truth, and a database derived from them."""

@@ -2,15 +2,13 @@
 
 `refs/snapd/sessions/<first 16 digits of the sha1 of the session's id>` has the events of a session,
 `refs/snapd/snapshots/<day>` those that only record a snapshot, and `refs/snapd/operations/<day>` the others without a
-session. A commit's message is the event, its parent is the previous event of the same chain. Across chains, the events'
-`seq` gives the order; the day only groups events.
+session. A commit's message is the event, its parent the previous event of the same chain. Across chains, the events'
+`seq` gives the order. Chains of sessions and operations expire as a whole; in those of snapshots any event may be
+dropped.
 
-Chains of sessions and operations expire as a whole. Of those of snapshots, any event may be dropped, as nothing depends
-on it.
-
-The tree of the commit makes all objects of the event reachable, so that git does not drop them. Snapshots are in it by
-their role (`head`, `seen.after`, ...), each with its coverage, so that `git show <commit>:head/some/file` shows a file.
-The blobs of an operation's effects are in `effects`, by their ids.
+The tree of the commit keeps all objects of the event: snapshots by their role (`head`, `seen.after`, ...), each with
+its coverage, so that `git show <commit>:head/some/file` shows a file; the blobs of an operation's effects in `effects`,
+by their ids.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ from snapd.store.repository import ShadowRepository
 from .codec import decode_event, encode_event, name_of
 
 EFFECTS = b"effects"
-"""The directory of the blobs that an operation named."""
+"""The directory of the blobs in the effects of an operation."""
 
 SESSIONS = "refs/snapd/sessions/"
 OPERATIONS = "refs/snapd/operations/"
@@ -58,21 +56,15 @@ _HOST = re.compile(rb"^committer [^\n]*<[^\n@]*@([^\n>]*)>", re.MULTILINE)
 
 @attrs.frozen
 class Pins:
-    """The trees that keep the objects of an event.
+    """The trees that keep the objects of an event."""
 
-    Attributes:
-        tree: the id of the tree of its commit.
-        trees: the bytes of that tree and of `effects`, by id.
-        named: the objects of the event.
-    """
-
-    tree: ObjectId
-    trees: Mapping[ObjectId, bytes]
-    named: Collection[ObjectId]
+    tree: ObjectId  # of the commit of the event
+    trees: Mapping[ObjectId, bytes]  # the bytes of that tree and of `effects`, by id
+    named: Collection[ObjectId]  # the objects of the event
 
 
 def snapshots(event: Event) -> dict[bytes, SnapshotId]:
-    """The snapshots of an event, by their role."""
+    """Returns the snapshots of an event by role."""
     found = {
         b"head": event.head,
         b"seen.before": event.seen.before if event.seen is not None else None,
@@ -85,7 +77,7 @@ def snapshots(event: Event) -> dict[bytes, SnapshotId]:
 
 
 def pins(event: Event) -> Pins:
-    """The trees that keep the objects of an event."""
+    """Builds the trees that keep the objects of an event."""
     entries: list[TreeEntry] = []
     for role, snapshot in snapshots(event).items():
         entries += (
@@ -108,7 +100,7 @@ def pins(event: Event) -> Pins:
 
 
 def effect_blobs(event: Event) -> Iterator[tuple[RelPath, ObjectId]]:
-    """The files in the effects of an operation, with the blobs before and after; and what was kept of files."""
+    """Yields the files in an operation's effects, with the blobs before and after, and files that were kept."""
     if isinstance(event.what, Kept):
         for path, entry in event.what.files:
             if entry is not None:
@@ -121,15 +113,7 @@ def effect_blobs(event: Event) -> Iterator[tuple[RelPath, ObjectId]]:
 
 @attrs.frozen
 class ChainLink:
-    """An event in its chain.
-
-    Attributes:
-        chain: the name of the reference.
-        commit: its commit.
-        tree: of the commit; it keeps the objects of the event.
-        event: the event.
-        payload: its JSON.
-    """
+    """An event in its chain, with its commit, that commit's tree, and its JSON (`payload`)."""
 
     chain: str
     commit: ObjectId
@@ -139,12 +123,7 @@ class ChainLink:
 
 
 def chain_of(event: Event, session_id: SessionId | None) -> str:
-    """The name of the reference for an event.
-
-    Args:
-        event: the event.
-        session_id: its session; None if it has none.
-    """
+    """Returns the name of the chain (its reference) for an event."""
     if session_id is not None:
         return chain_of_session(session_id)
     # time.strftime would check the time zone file each time
@@ -153,23 +132,12 @@ def chain_of(event: Event, session_id: SessionId | None) -> str:
 
 
 def chain_of_session(session_id: SessionId) -> str:
-    """The name of the reference for the events of a session."""
+    """Returns the name of the chain (its reference) of a session."""
     return SESSIONS + hashlib.sha1(session_id.encode()).hexdigest()[:NAME_DIGITS]
 
 
 class Chains:
-    """The chains of a repository. Only one thread at a time may use it.
-
-    Args:
-        repository: holds the chains.
-
-    Attributes:
-        heads: the newest commit of each chain, by name.
-
-    Raises:
-        StoreCorrupt: a reference is damaged.
-        IoError: the references cannot be read.
-    """
+    """The chains of a repository, with the newest commit of each in `heads`. Only one thread at a time may use it."""
 
     def __init__(self, repository: ShadowRepository) -> None:
         self._repository = repository
@@ -182,21 +150,11 @@ class Chains:
     def prepare(
         self, event: Event, session_id: SessionId | None, previous: int | None, before: Mapping[str, ObjectId]
     ) -> ChainLink:
-        """Adds the objects of an event to the journal, for its next flush.
+        """Adds the objects of an event to the journal, for its next flush, and returns the new link of its chain.
 
-        Args:
-            event: the event.
-            session_id: its session; None if it has none.
-            previous: the `seq` of the event before it in the timeline.
-            before: the newest commits of chains that have events which the same flush writes.
-
-        Returns:
-            The new link of its chain; call `attach` after the flush, before an event of the next flush is prepared.
-
-        Raises:
-            InvalidParams: a text in the event is not valid Unicode.
-            StoreCorrupt: it refers to an object that is not stored.
-            StorageFull, IoError: as `Journal.add`.
+        Call `attach` after the flush. `previous` is the `seq` of the event before it in the timeline; `before` has the
+        newest commits of chains with events in the same flush. Raises `InvalidParams` if a text is not valid Unicode,
+        and `StoreCorrupt` if an object of the event is not stored.
         """
         payload = encode_event(event, previous)
         kept = pins(event)
@@ -210,16 +168,12 @@ class Chains:
         return ChainLink(chain, commit, kept.tree, event, payload)
 
     def attach(self, link: ChainLink) -> None:
-        """Notes that the reference of a chain points to this event now."""
+        """Notes that this event is the newest of its chain now."""
         self.heads[link.chain] = link.commit
         self._held = self._offered
 
     def read(self) -> list[ChainLink]:
-        """All events, by `seq`.
-
-        Raises:
-            StoreCorrupt: an event is missing or damaged, or two have the same `seq`.
-        """
+        """Reads all events, by `seq`; raises `StoreCorrupt` if one is missing or damaged, or a `seq` occurs twice."""
         read = self._repository.read_commit
         links = [link for chain, head in self.heads.items() for link in walk(chain, head, read)]
         links.sort(key=lambda link: link.event.seq)
@@ -230,11 +184,7 @@ class Chains:
         return links
 
     def after(self, known: Mapping[str, ObjectId]) -> list[ChainLink] | None:
-        """The events after the newest known one of each chain, by `seq`; None if a known one is in no chain.
-
-        Raises:
-            StoreCorrupt: an event is missing or damaged.
-        """
+        """Reads the events after the newest known one of each chain, by `seq`; None if a known one is in no chain."""
         if not known.keys() <= self.heads.keys():
             return None
         links: list[ChainLink] = []
@@ -249,26 +199,15 @@ class Chains:
         return sorted(links, key=lambda link: link.event.seq)
 
     def drop(self, names: Collection[str]) -> None:
-        """Removes chains; a sweep removes their objects.
-
-        Raises:
-            IoError: some may be removed and others not.
-        """
+        """Removes chains; a sweep removes their objects. After an error, some may be removed and others not."""
         for name in names:
             self._repository.references.delete(name)
             del self.heads[name]
 
     def drop_snapshots(self, going: Collection[int]) -> list[ChainLink]:
-        """Drops events of chains of snapshots; a sweep removes their objects.
+        """Drops snapshot events by `seq`; returns the later events of their chains, whose commits are new.
 
-        Args:
-            going: the `seq` of each.
-
-        Returns:
-            The events that stay with another commit, because one before them in their chain was dropped.
-
-        Raises:
-            StoreCorrupt, StorageFull, IoError: those of some chains may be dropped and others not.
+        A sweep removes their objects. After an error, some chains may have changed and others not.
         """
         moved: list[ChainLink] = []
         for chain, head in [*self.heads.items()] if going else ():
@@ -294,13 +233,10 @@ class Chains:
         return moved
 
     def rewritten(self, change: Callable[[Event], Event]) -> tuple[dict[str, ObjectId], dict[ObjectId, bytes]]:
-        """The chains with other events in place of their own; nothing is written.
+        """Computes the chains with each event replaced by what `change` returns; writes nothing.
 
-        Args:
-            change: returns the new event for each; its chain and `seq` must stay.
-
-        Returns:
-            The new targets of the references that change, and the new loose objects by id.
+        The chain and `seq` of an event must stay. Returns the new targets of references, and the new loose objects by
+        id.
         """
         heads: dict[str, ObjectId] = {}
         objects: dict[ObjectId, bytes] = {}
@@ -330,17 +266,7 @@ class Chains:
 
 
 def walk(chain: str, head: ObjectId, read_commit: Callable[[ObjectId], bytes]) -> Iterator[ChainLink]:
-    """The events of a chain, newest first.
-
-    Args:
-        chain: the name of the reference.
-        head: its target.
-        read_commit: gives the bytes of a commit.
-
-    Raises:
-        WrittenByNewer: a newer snapd wrote one.
-        StoreCorrupt: one is missing or damaged, or is not an event.
-    """
+    """Yields the events of a chain, newest first; raises `WrittenByNewer`, or `StoreCorrupt` if one is missing."""
     commit: ObjectId | None = head
     while commit is not None:
         link, commit = decode_link(chain, commit, read_commit(commit))
@@ -348,28 +274,18 @@ def walk(chain: str, head: ObjectId, read_commit: Callable[[ObjectId], bytes]) -
 
 
 def encode_link(event: Event, payload: str, tree: ObjectId, parent: ObjectId | None, host: str = "localhost") -> bytes:
-    """The bytes of the commit of an event; `host` names the machine of one that travels."""
+    """Encodes the commit of an event; `host` names the machine if the commit is sent to others."""
     return encode_commit(tree, parent, event.milliseconds // 1000, f"{name_of(event.what)}\n\n{payload}", host)
 
 
 def host_of(data: bytes) -> str:
-    """The machine that made a commit, given its bytes."""
+    """Returns the machine that made a commit, given its bytes."""
     found = _HOST.search(data)
     return found[1].decode("utf-8", "replace") if found is not None else ""
 
 
 def decode_link(chain: str, commit: ObjectId, data: bytes) -> tuple[ChainLink, ObjectId | None]:
-    """The event in a commit, and its parent.
-
-    Args:
-        chain: the name of the reference.
-        commit: its id.
-        data: its bytes.
-
-    Raises:
-        WrittenByNewer: a newer snapd wrote it.
-        StoreCorrupt: it is not an event.
-    """
+    """Decodes the event in a commit, and its parent; raises `WrittenByNewer` or `StoreCorrupt`."""
     found = _COMMIT.fullmatch(data.decode("ascii", "replace"))
     if found is None:
         raise StoreCorrupt(f"commit {commit.hex()} is not an event of snapd", object=commit.hex())

@@ -1,17 +1,15 @@
 """Events, intents and summaries as JSON, for the commits of the timeline, the intent file, and the database.
 
-The classes of `snapd.model.timeline` say what is in it; the shapes here, how a class is written if not as `converter`
-writes any class. Old stores and signatures depend on each byte: whoever renames a class or an attribute, or changes a
-default, keeps the old name or value here.
-
-Everything is ASCII. Decoding accepts only what this version or an older one writes: missing and unknown fields and
-wrong types are errors.
+The classes of `snapd.model.timeline` define the content; the shapes here describe where a class differs from how
+`converter` writes any class. Old stores and signatures depend on each byte: if you rename a class or an attribute, or
+change a default, keep the old name or value here. Everything is ASCII. Missing and unknown fields and wrong types are
+errors.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import attrs
 
@@ -33,10 +31,12 @@ from snapd.store.files.durable import NewerFormat
 
 from .converter import Shape, make_converter
 
+T = TypeVar("T")
+
 VERSION = 10
-"""Version 2 added steps that are left; 3, what was not undone or redone of a step; 4, what editors saved; 5, operations
-that were undone, and files that no snapshot has; 6, messages; 7, what was kept; 8, steps that were
-reported late; 9, snapshots as events; 10, the commands of steps."""
+"""Version 2 added steps that are left; 3, the parts of a step that were not undone or redone; 4, saves in editors; 5,
+undone operations, and files in no snapshot; 6, messages; 7, what was kept; 8, steps reported late; 9, snapshots as
+events; 10, the commands of steps."""
 
 _MADE = {"made_directories": "made", "removed_directories": "removed"}
 _CONVERTER = make_converter(
@@ -52,6 +52,9 @@ _CONVERTER = make_converter(
     # where the texts of these attributes come from, in a request
     {"again": "operationId", "left": "stepId", "parent": "parentStepId", "root": "stepId", "steps": "stepId"},
 )
+
+_PLAIN = make_converter({}, {})
+"""Writes every attribute: for values that only the database keeps."""
 
 _CLASSES: dict[str, Any] = {cls.__name__[0].lower() + cls.__name__[1:]: cls for cls in get_args(EventPayload)}
 _TYPES = {cls: name for name, cls in _CLASSES.items()}
@@ -73,19 +76,14 @@ class _EventObject:
 
 
 def name_of(what: EventPayload) -> str:
-    """The name of the type of an event."""
+    """Returns the name of the type of an event."""
     return _TYPES[type(what)]
 
 
 def encode_event(event: Event, previous: int | None) -> str:
-    """The JSON of an event.
+    """Encodes an event; `previous` is the `seq` of the event before it in the timeline.
 
-    Args:
-        event: the event.
-        previous: the `seq` of the previous event in the timeline; None if it is the first.
-
-    Raises:
-        InvalidParams: a text in it is not valid Unicode.
+    Raises `InvalidParams` if a text is not valid Unicode.
     """
     what = event.what
     kind = name_of(what)
@@ -95,18 +93,9 @@ def encode_event(event: Event, previous: int | None) -> str:
 
 
 def decode_event(payload: str, commit: ObjectId) -> tuple[Event, int | None]:
-    """Decodes what `encode_event` returned.
+    """Decodes an event and the `seq` of the previous one; `commit` is for error messages.
 
-    Args:
-        payload: the JSON.
-        commit: of the event, for error messages.
-
-    Returns:
-        The event, and the `seq` of the previous one.
-
-    Raises:
-        WrittenByNewer: a newer snapd wrote it.
-        StoreCorrupt: it is not an event.
+    Raises `WrittenByNewer` if a newer snapd wrote it, and `StoreCorrupt` if it is not an event.
     """
     try:
         found = _CONVERTER.structure(_without_version(payload, f"event {commit.hex()}", commit.hex()), _EventObject)
@@ -119,43 +108,53 @@ def decode_event(payload: str, commit: ObjectId) -> tuple[Event, int | None]:
 
 
 def encode_intent(intent: Intent) -> bytes:
-    """The JSON of an intent; raises `InvalidParams` as `encode_event`."""
+    """Encodes an intent; raises `InvalidParams` as `encode_event`."""
     return _with_version(intent).encode("ascii")
 
 
 def decode_intent(data: bytes) -> Intent:
-    """Decodes what `encode_intent` returned; raises `ValueError`, and `NewerFormat` if a newer snapd wrote it."""
+    """Decodes an intent; raises `ValueError`, and `NewerFormat` if a newer snapd wrote it."""
     return _CONVERTER.structure(_without_version(data, "the intent of an interrupted operation", "intent"), Intent)
 
 
 def encode_claims(claims: tuple[RelPath, ...]) -> str:
-    """The JSON of `StepEnded.claims`."""
+    """Encodes `StepEnded.claims`."""
     return _dump(_CONVERTER.unstructure(claims, _PATHS))
 
 
 def decode_claims(payload: str) -> tuple[RelPath, ...]:
-    """Decodes what `encode_claims` returned."""
+    """Decodes `StepEnded.claims`."""
     return _CONVERTER.structure(json.loads(payload), _PATHS)
 
 
 def encode_uncaptured(uncaptured: tuple[UncapturedChange, ...]) -> str:
-    """The JSON of `StepEnded.uncaptured`."""
+    """Encodes `StepEnded.uncaptured`."""
     return _dump(_CONVERTER.unstructure(uncaptured, _UNCAPTURED))
 
 
 def decode_uncaptured(payload: str) -> tuple[UncapturedChange, ...]:
-    """Decodes what `encode_uncaptured` returned."""
+    """Decodes `StepEnded.uncaptured`."""
     return _CONVERTER.structure(json.loads(payload), _UNCAPTURED)
 
 
 def encode_summary(summary: Summary) -> str:
-    """The JSON of a summary."""
+    """Encodes a summary."""
     return _dump(_CONVERTER.unstructure(summary))
 
 
 def decode_summary(payload: str) -> Summary:
-    """Decodes what `encode_summary` returned."""
+    """Decodes a summary."""
     return _CONVERTER.structure(json.loads(payload), Summary)
+
+
+def encode_derived(value: attrs.AttrsInstance) -> str:
+    """Encodes a value that follows from events."""
+    return _dump(_PLAIN.unstructure(value))
+
+
+def decode_derived(payload: str, cls: type[T]) -> T:
+    """Decodes what `encode_derived` wrote."""
+    return _PLAIN.structure(json.loads(payload), cls)
 
 
 def _dump(value: object) -> str:
@@ -167,7 +166,7 @@ def _with_version(value: Intent | _EventObject) -> str:
 
 
 def _without_version(payload: str | bytes, what: str, name: str) -> dict[str, Any]:
-    """Parses JSON, and takes the version out; raises `ValueError` and `NewerFormat`."""
+    """Parses JSON and removes the version; raises `ValueError` and `NewerFormat`."""
     document: dict[str, Any] = json.loads(payload)
     version = document.pop("version", None) if type(document) is dict else None
     if type(version) is not int or version < 1:

@@ -1,11 +1,9 @@
 """Converts between JSON values and the classes of the timeline, strictly: it coerces nothing.
 
-An object of a class becomes a JSON object with a field for each attribute, called after it: `sessionId` for
-`session_id`. A field is left out if the attribute has its default, and may be missing: older versions did not know it.
-A `Shape` says where a class differs. `bytes` are paths.
-
-`cattrs` makes a function for each class, from the hooks of the types of its attributes. The hooks that read raise
-`ValueError` for what no hook writes; those that write raise `InvalidParams` for a text that is not valid Unicode.
+An object becomes a JSON object with a field for each attribute: `sessionId` for `session_id`. A field is left out if
+the attribute has its default, and may be missing, as in data of older versions. A `Shape` describes where a class
+differs. `bytes` are paths. Hooks that read raise `ValueError` for anything that no hook writes; hooks that write raise
+`InvalidParams` for a text that is not valid Unicode.
 """
 
 from __future__ import annotations
@@ -29,36 +27,24 @@ from snapd.model.snapshot import EXECUTABLE, REGULAR, SYMLINK, Entry, ObjectId, 
 from snapd.model.timeline import SnapshotId
 
 _Read = Callable[[Any, Any], Any]
-"""Gives a value of a type, of a JSON value and the type."""
+"""Converts a JSON value to a type (the second argument)."""
 _Write = Callable[[Any], Any]
-"""Gives the JSON value of a value."""
+"""Converts a value to its JSON value."""
 
 _MODES = {f"{mode:o}": mode for mode in (REGULAR, EXECUTABLE, SYMLINK)}
 
 
 @attrs.frozen
 class Shape:
-    """How a class is written.
+    """How a class is written."""
 
-    Attributes:
-        names: of fields that are not called after their attributes, by these.
-        always: the attributes whose fields are never left out.
-        row: the attributes whose values make up a list, in place of an object; none for an object.
-    """
-
-    names: Mapping[str, str] = {}
-    always: tuple[str, ...] = ()
-    row: tuple[str, ...] = ()
+    names: Mapping[str, str] = {}  # field names that do not follow from the attribute, by attribute
+    always: tuple[str, ...] = ()  # the attributes whose fields are never left out
+    row: tuple[str, ...] = ()  # the attributes that are written as a list; empty for an object
 
 
 def make_converter(shapes: Mapping[type, Shape], parameters: Mapping[str, str]) -> Converter:
-    """Makes a converter.
-
-    Args:
-        shapes: of the classes that need one.
-        parameters: for `InvalidParams`, the parameter of a request that the text in an attribute came from, by the
-            attribute; unless the parameter is called after it.
-    """
+    """Makes a converter; `parameters` maps attributes to differing names of request parameters, for `InvalidParams`."""
     converter = Converter(detailed_validation=False)
     # cattrs would coerce what has no hook here; it asks the factory first that is registered last
     converter.register_structure_hook_factory(lambda _: True, _refuse)
@@ -137,7 +123,7 @@ def _types_in_row(cls: Any, shape: Shape) -> tuple[Any, ...]:
 
 
 def _written(cls: Any, shape: Shape) -> dict[str, Any]:
-    """The attributes by their fields, without a default if the field is never left out."""
+    """Returns the attributes by field, without a default if the field is never left out."""
     return {
         shape.names.get(each.name) or _camel_case(each.name): each.evolve(default=attrs.NOTHING)
         if each.name in shape.always
@@ -175,7 +161,6 @@ def _tuple_reader(kind: Any, converter: Converter) -> _Read:
 
 
 def _row_reader(made: Callable[..., Any], kinds: tuple[Any, ...], converter: Converter) -> _Read:
-    """Reads a list with one value of each type."""
     reads = [converter.get_structure_hook(kind) for kind in kinds]
 
     def read_row(value: Any, _: Any) -> Any:
@@ -256,7 +241,7 @@ def _read_snapshot(value: Any, _: Any) -> SnapshotId:
 
 
 def read_file(value: Any, _: Any = None) -> Entry | None:
-    """Reads what `write_file` wrote; raises `ValueError` for anything else."""
+    """Reads the result of `write_file`; raises `ValueError` for anything else."""
     if value is None:
         return None
     mode, _, oid = value.partition(" ") if type(value) is str else ("", "", "")
@@ -266,5 +251,5 @@ def read_file(value: Any, _: Any = None) -> Entry | None:
 
 
 def write_file(file: Entry | None) -> str | None:
-    """The text that stands for a file: its mode and its blob; None for none."""
+    """Returns the text form of a file: its mode and its blob; None for no file."""
     return None if file is None else f"{file.mode:o} {file.oid.hex()}"

@@ -1,12 +1,12 @@
 """The timeline's database: the state that follows from the events, in SQLite.
 
-The file is written ahead (WAL): after a kill, and after a power cut, it is as it was after one of its commits. Nothing
-but a purge or an erasure makes its events others, and both remove it. So the events that it lacks are those after the
-newest one that it has in each chain, and opening it costs what these cost.
+The file uses a write-ahead log (WAL): after a kill or a power cut, it is as it was after one of its commits. Only a
+purge or an erasure changes existing events, and both remove it. So opening only adds the events after its newest one in
+each chain.
 
-A commit to the file holds up to 64 events, because the same few pages change with each. An event is a savepoint.
-What only follows from events that the file has (summaries, lists of files) is written as soon as it is computed: if
-each of many processes were killed before its next commit, each would compute all of it again.
+One commit to the file holds up to 64 events, because the same few pages change with each; an event is a savepoint. What
+follows only from events in the file (summaries, lists of files) is written as soon as it is computed, so that processes
+that are soon killed need not each compute all of it again.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from urllib.parse import quote
 import attrs
 
 from snapd.failpoints import failpoint
+from snapd.model.snapshot import RelPath
 from snapd.model.snapshot_records import SnapshotRecord, taken_by
 from snapd.model.timeline import (
     Edited,
@@ -54,25 +55,29 @@ from .schema import GO_ON, TABLES, VERSION
 NAME = "timeline.db"
 _SEAL = ".sha1"
 BESIDE = (_SEAL, "-wal", "-shm", "-journal", "")
-"""What the names of the files of a database end with, in the order in which they go."""
+"""The endings of the names of a database's files, in the order in which they are removed."""
 
 _OF_A_CHAIN = ("snapshots", "undone", "turns", "kept", "spans", "operations", "steps", "messages", "sessions")
 _VARYING = ("summary", "is_empty", "previous")
 _EVENTS = 64
-"""Written to the file with one commit: as many as take less time to read again after a kill than a process to start."""
+"""Events per commit to the file: reading these again after a kill takes less time than starting a process."""
+
+
+_FOLD = """
+SELECT fold FROM folds
+WHERE path = ? AND basis = ? AND seq = (SELECT MAX(seq) FROM touched WHERE path = ? AND seq <= ?)
+"""
+_KEEP_FOLD = """
+INSERT OR REPLACE INTO folds
+SELECT ?, MAX(seq), ?, ? FROM touched WHERE path = ? AND seq <= ? HAVING MAX(seq) IS NOT NULL
+"""
 
 
 class Database(TimelineQueries):
-    """An open database. Only one thread at a time may use it.
+    """An open database, in a file of `made` or, for None, in memory. Only one thread at a time may use it.
 
-    Args:
-        path: a file of `made`; None for one that is in memory alone.
-        is_read: whether nobody has it open, and it is only read.
-
-    Attributes:
-        connection: to the file.
-
-    Every method raises `sqlite3.Error` where the file cannot be read or written, or is damaged.
+    `is_read` opens it only for reading, if no process has it open. Every method raises `sqlite3.Error` if the file
+    cannot be read or written, or is damaged.
     """
 
     def __init__(self, path: str | None, *, is_read: bool = False) -> None:
@@ -94,7 +99,7 @@ class Database(TimelineQueries):
             raise
 
     def close(self) -> None:
-        """Closes the file, with all that was committed."""
+        """Closes the file, after writing everything that was committed."""
         try:
             self.write()
         finally:
@@ -111,15 +116,7 @@ class Database(TimelineQueries):
 
     @classmethod
     def made(cls, path: str | None, links: Iterable[ChainLink]) -> Database:
-        """A database with the tables, and what follows from events.
-
-        Args:
-            path: an empty file; None for one that is in memory alone.
-            links: all events, in their order.
-
-        Raises:
-            ValueError, sqlite3.IntegrityError: the events are inconsistent.
-        """
+        """Creates a database from all events, in order, in an empty file or, for None, in memory; raises as `add`."""
         database = cls(path)
         try:
             database.connection.execute("BEGIN IMMEDIATE")
@@ -134,7 +131,7 @@ class Database(TimelineQueries):
         return database
 
     def catch_up(self, links: Iterable[ChainLink]) -> None:
-        """Adds events that follow those that are there, in their order, and writes them; raises as `add`."""
+        """Adds events that follow the existing ones, in order, and writes them; raises as `add`."""
         previous = self.last
         self.begin()
         for link in links:
@@ -151,9 +148,9 @@ class Database(TimelineQueries):
         return bool(self._value("PRAGMA user_version") == VERSION << 8 | codec.VERSION)
 
     def is_original(self, path: str) -> bool:
-        """Whether the file is the one that `sign` was called for last, and no copy of it.
+        """Whether the file is the one that `sign` was last called for, not a copy.
 
-        A copy that was made while it was written may be a mixture that SQLite cannot tell from a sound database.
+        A copy made during a write may be a mixture that SQLite cannot distinguish from a sound database.
         """
         return bool(self._value("PRAGMA application_id") == _file_number(path))
 
@@ -169,12 +166,12 @@ class Database(TimelineQueries):
         self._is_changing = True
 
     def _join(self) -> None:
-        """Begins a transaction, unless one is open: what follows is written with it."""
+        """Begins a transaction unless one is open: later changes are written with it."""
         if not self.connection.in_transaction:
             self.connection.execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
-        """Makes a change part of the database; it is written with some more of them."""
+        """Makes a change part of the database; it is written together with later ones."""
         failpoint("database.commit")
         self.connection.execute("RELEASE change")
         self._is_changing = False
@@ -183,11 +180,7 @@ class Database(TimelineQueries):
             self.write()
 
     def roll_back(self) -> None:
-        """Takes a change back.
-
-        Raises:
-            sqlite3.Error: an error has taken back all that was not written yet, too.
-        """
+        """Reverts a change; raises `sqlite3.Error` if an error also reverted everything not yet written."""
         self._is_changing = False
         self.connection.execute("ROLLBACK TO change")
         self.connection.execute("RELEASE change")
@@ -195,15 +188,7 @@ class Database(TimelineQueries):
     # -- adding events
 
     def add(self, link: ChainLink, previous: int | None) -> None:
-        """Adds the next event.
-
-        Args:
-            link: the event.
-            previous: the `seq` of the one before it.
-
-        Raises:
-            ValueError, sqlite3.IntegrityError: it cannot follow those that are there.
-        """
+        """Adds the event after `previous`; raises `ValueError` or `sqlite3.IntegrityError` if it cannot follow."""
         event = link.event
         head = event.head
         failpoint("database.add")
@@ -262,7 +247,7 @@ class Database(TimelineQueries):
         self.insert("snapshots", tree=snapshot.tree, coverage=snapshot.coverage, **columns)
 
     def _add_named_snapshots(self, event: Event) -> None:
-        """Has the snapshots that an event names be found by their hashes, though no event that is left took them."""
+        """Makes the snapshots that an event names searchable by their hashes, though no remaining event took them."""
         for snapshot in set(snapshots(event).values()):
             if not self.knows(snapshot.tree):
                 place = -1 - self._value("SELECT -MIN(0, COALESCE(MIN(place), 0)) FROM snapshots")
@@ -315,13 +300,13 @@ class Database(TimelineQueries):
             "uncaptured = ?, description = COALESCE(?, description) WHERE step_id = ? AND state = 'open'",
             *values,
         )
-        # the attribution may be different now
+        # the attribution may have changed
         for other in (what.step_id, *self.beside(what.step_id)):
             self._to_summarize.add(other)
             self._run("UPDATE steps SET summary = NULL, is_empty = NULL WHERE step_id = ?", other)
 
     def keep_summary(self, step_id: StepId, summary: Summary) -> None:
-        """Keeps the summary of a step, until a step ends that was open at the same time."""
+        """Keeps the summary of a step until a step ends that was open at the same time."""
         self._join()
         self._run(
             "UPDATE steps SET summary = ?, is_empty = ? WHERE step_id = ?",
@@ -335,25 +320,33 @@ class Database(TimelineQueries):
             self._write_derived()
 
     def list_files(self, files: Mapping[int, Iterable[FileChangeRow]]) -> None:
-        """Lists the files that some events changed, by the number of each event."""
+        """Lists the files that events changed, by the `seq` of each event."""
         self._join()
         for seq in sorted(files):
             _list_files(self.connection, seq, files[seq])
         if self._first_unwritten is None or min(files) < self._first_unwritten:
             self._write_derived()
 
+    def fold_of(self, path: RelPath, last: int, basis: str) -> str | None:
+        """Returns the kept fold of a file, if it did not change since; see `Timeline.fold_of`."""
+        fold: str | None = self._value(_FOLD, path, basis, path, last)
+        return fold
+
+    def keep_folds(self, folds: Mapping[RelPath, str], last: int, basis: str) -> None:
+        """Keeps the folds of files until their next changes."""
+        self._join()
+        rows = [(path, basis, fold, path, last) for path, fold in folds.items()]
+        self.connection.executemany(_KEEP_FOLD, rows)
+        self._write_derived()
+
     def _write_derived(self) -> None:
-        """Writes what follows from events that the file has, unless a change is under way."""
         if not self._is_changing:
             self.write()
 
     def drop(self, chains: Iterable[str], singles: Iterable[int], moved: Iterable[ChainLink]) -> None:
-        """Drops chains, with which no other chain may be linked, and events of chains of snapshots.
+        """Drops chains that no other chain is linked with, and snapshot events by `seq` (`singles`).
 
-        Args:
-            chains: the name of each chain.
-            singles: the `seq` of each event.
-            moved: events that stay with another commit.
+        `moved` are events that stay with another commit.
         """
         failpoint("database.drop")
         self.write()
@@ -366,6 +359,7 @@ class Database(TimelineQueries):
                     # the names of the tables are constants
                     self._run(f"DELETE FROM {table} WHERE seq IN (SELECT seq FROM events WHERE chain = ?)", chain)  # noqa: S608
                 self._run("DELETE FROM events WHERE chain = ?", chain)
+            self._run("DELETE FROM folds")
             for seq in singles:
                 self._run("DELETE FROM snapshots WHERE seq = ?", seq)
                 self._run("DELETE FROM events WHERE seq = ?", seq)
@@ -378,15 +372,15 @@ class Database(TimelineQueries):
             self.roll_back()
             raise
         self.write()
-        # what is dropped is to make the store smaller
+        # dropping has to make the store smaller
         self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     # -- the chains
 
     def rows(self) -> dict[str, list[tuple[Any, ...]]]:
-        """All rows of all tables, sorted.
+        """Returns all rows of all tables, sorted, for comparison.
 
-        Without summaries, which it may drop, and without the `seq` before an event, whose event may have expired.
+        Leaves out what may differ: summaries, and the `seq` of the event before, which may have expired.
         """
         found = {}
         for table in ("events", *_OF_A_CHAIN):
@@ -394,7 +388,7 @@ class Database(TimelineQueries):
             # the names of the tables are constants, and their columns in the schema
             rows = self._rows(f"SELECT {', '.join(columns)} FROM {table}")  # noqa: S608
             found[table] = sorted(rows, key=repr)
-        # which events took the others, and what else is known, depends on what was dropped before
+        # the other rows depend on what was dropped before
         found["snapshots"] = [row for row in found["snapshots"] if row[0] > 0]
         return found
 
@@ -424,7 +418,7 @@ def _start_session(connection: sqlite3.Connection, event: Event, what: SessionSt
 
 
 def _name_message(connection: sqlite3.Connection, event: Event, session_id: SessionId, message_id: str) -> None:
-    """Adds a message that an event names, unless it is there; raises `sqlite3.IntegrityError` as `_send_message`."""
+    """Adds a message that an event names, unless it exists; raises `sqlite3.IntegrityError` as `_send_message`."""
     connection.execute(
         "INSERT INTO messages (session_id, message_id, seq, started) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (session_id, message_id, event.seq, event.milliseconds),
@@ -432,15 +426,9 @@ def _name_message(connection: sqlite3.Connection, event: Event, session_id: Sess
 
 
 def _send_message(connection: sqlite3.Connection, event: Event, what: MessageSent) -> None:
-    """Adds a message that was sent, or notes that it was sent again; a new text takes the place of the old one.
+    """Adds a message that was sent, or replaces its text if it was sent again.
 
-    Args:
-        connection: to the database, in a transaction.
-        event: its event.
-        what: the message.
-
-    Raises:
-        sqlite3.IntegrityError: its session is unknown.
+    Raises `sqlite3.IntegrityError` if its session is unknown.
     """
     _name_message(connection, event, what.session_id, what.message_id)
     connection.execute(
@@ -450,7 +438,7 @@ def _send_message(connection: sqlite3.Connection, event: Event, what: MessageSen
 
 
 def _residual_changes(database: Database, step_id: StepId, found: SnapshotId) -> SnapshotId:
-    """What a step without a client left: the changes that were found, unless its client was gone before."""
+    """Returns the end of a step that no client ended: `found`, or the state when its client left."""
     statement = "SELECT MIN(seq) FROM spans WHERE step_id = ? AND is_left"
     (first,) = database.connection.execute(statement, (step_id,)).fetchone()
     event = None if first is None else database.event(first)
@@ -458,7 +446,7 @@ def _residual_changes(database: Database, step_id: StepId, found: SnapshotId) ->
 
 
 def _list_files(connection: sqlite3.Connection, seq: int, files: Iterable[FileChangeRow]) -> None:
-    """Lists the files of an event, the oldest that is not listed yet; does nothing if the event was dropped since."""
+    """Lists the files of the oldest event not listed yet; does nothing if the event was dropped since."""
     if connection.execute("SELECT 1 FROM events WHERE seq = ?", (seq,)).fetchone() is None:
         return
     rows = [(file.path, seq, file.part, write_file(file.old), write_file(file.new), file.other) for file in files]
@@ -468,18 +456,9 @@ def _list_files(connection: sqlite3.Connection, seq: int, files: Iterable[FileCh
 
 
 def _operate(connection: sqlite3.Connection, event: Event, what: Operated) -> None:
-    """Adds an operation.
-
-    Args:
-        connection: to the database, in a transaction.
-        event: its event.
-        what: the operation.
-
-    Raises:
-        ValueError, sqlite3.IntegrityError: it cannot follow the events that are there.
-    """
+    """Adds an operation; raises `ValueError` or `sqlite3.IntegrityError` if it cannot follow the existing events."""
     if what.is_own:
-        # what it did is the latest of the folder itself
+        # it is now the folder's own latest change
         connection.execute("UPDATE undone SET redoable = 0 WHERE redoable AND step_id IS NULL")
     connection.execute(
         "INSERT INTO operations VALUES (?, ?, ?, ?, ?, ?)",
@@ -507,7 +486,7 @@ def _operate(connection: sqlite3.Connection, event: Event, what: Operated) -> No
 
 
 def _end_redoing(connection: sqlite3.Connection, step_id: StepId) -> None:
-    """A step changed something: nothing that was undone before, of its session or of the folder, is redone now."""
+    """Ends redoing after a step changed something: no earlier undo of its session or of the folder is redoable now."""
     connection.execute(
         "UPDATE undone SET redoable = 0 WHERE redoable AND (step_id IS NULL OR step_id IN (SELECT step_id FROM steps "
         "WHERE session_id = (SELECT session_id FROM steps WHERE step_id = ?)))",
@@ -516,7 +495,7 @@ def _end_redoing(connection: sqlite3.Connection, step_id: StepId) -> None:
 
 
 def _do_again(connection: sqlite3.Connection, turned: Reversal) -> None:
-    """An operation redid what was undone, except for some paths."""
+    """Applies the redo of an undone item, except for some paths (`Reversal.rest`)."""
     which = (turned.name, turned.again)
     if turned.rest:
         values = (encode_claims(turned.rest), *which)
@@ -526,12 +505,12 @@ def _do_again(connection: sqlite3.Connection, turned: Reversal) -> None:
 
 
 def _take_back(connection: sqlite3.Connection, seq: int, place: int, what: Operated, turned: Reversal) -> bool:
-    """An operation undid something, or an older snapd turned a step; returns whether its state is another by that."""
+    """Applies an undo, or a step that an older snapd undid or redid; returns whether the item's state changes."""
     if turned.left is None:
         if turned.state == "undone" and not (turned.effects or turned.made_directories or turned.removed_directories):
             # an older snapd recorded a step as undone although all of it was in conflict
             return False
-        # it turned a whole step each time, and repeated everything that was undone before
+        # it undid or redid the whole step each time, including everything undone before
         connection.execute("DELETE FROM undone WHERE name = ?", (turned.name,))
         if turned.state == "applied":
             return True
@@ -548,17 +527,13 @@ def _one(connection: sqlite3.Connection, statement: str, *values: Any) -> None:
 
 
 def _file_number(path: str) -> int:
-    """What tells a file from its copies."""
+    """Distinguishes a file from its copies."""
     # as many bits as SQLite keeps for an application
     return os.stat(path).st_ino & 0x7FFFFFFF
 
 
 def rows_of(links: Iterable[ChainLink]) -> dict[str, list[tuple[Any, ...]]]:
-    """The rows of a new database with these events.
-
-    Raises:
-        ValueError, sqlite3.IntegrityError: the events are inconsistent.
-    """
+    """Returns the rows of a new database with these events; raises as `Database.made`."""
     with closing(Database.made(None, links)) as database:
         return database.rows()
 
@@ -571,13 +546,13 @@ def fresh(path: str) -> None:
 
 
 def remove(path: str) -> None:
-    """Removes the file of a database and those beside it; raises `OSError`."""
+    """Removes all files of a database; raises `OSError`."""
     for end in BESIDE:
         remove_if_there(path + end)
 
 
 def seal(path: str) -> None:
-    """Writes the digest of a file that was closed in order, by which damage is seen; raises `OSError`."""
+    """Writes the digest of a file that was closed cleanly, to detect damage; raises `OSError`."""
     digest = _digest(path)
     failpoint("database.seal")
     descriptor = os.open(path + _SEAL, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, PRIVATE_FILE)
@@ -586,7 +561,7 @@ def seal(path: str) -> None:
 
 
 def is_sealed(path: str) -> bool | None:
-    """Whether a file is as it was closed; None if it was not closed in order. Raises `OSError`."""
+    """Whether a file is as it was closed; None if it was not closed cleanly. Raises `OSError`."""
     try:
         with open(path + _SEAL, "rb") as file:
             return file.read() == _digest(path)
@@ -605,11 +580,7 @@ def _digest(path: str) -> bytes:
 
 
 def closed(path: str) -> Database | None:
-    """A database that was closed in order, which nobody has open, to be read; None if there is none.
-
-    Raises:
-        OSError, sqlite3.Error: the file cannot be read.
-    """
+    """Opens a cleanly closed database, which no process has open, for reading; None if there is none."""
     if not is_sealed(path):
         return None
     database = Database(path, is_read=True)

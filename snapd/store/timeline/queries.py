@@ -1,4 +1,4 @@
-"""What a timeline is asked: statements on the tables of `schema`, and their rows as plain data."""
+"""The queries of a timeline: statements on the tables of `schema`, with their rows as plain data."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from .converter import read_file
 from .schema import CHAINS, HEADS, LINKS, ROOTS
 
 AFTER_ALL = 2**63 - 1
-"""A number above that of every event."""
+"""A number above the `seq` of every event."""
 _LAST_CHARACTER = "\U0010ffff"
 
 EVENT = "SELECT payload, commit_id FROM events "
@@ -69,12 +69,12 @@ SELECT spans.step_id, parent, is_left AND (spoken_for OR spans.step_id = ?)
 FROM spans JOIN steps ON steps.step_id = spans.step_id
 WHERE spans.seq = ? ORDER BY spans.place
 """
-"""The steps of a span, with one that counts as spoken for: whether each was left, and was spoken for."""
+"""The steps of a span: whether each was left, and later ended by a client; the given step counts as ended by one."""
 STEP_EVENTS = """
 SELECT payload, commit_id FROM spans JOIN events ON events.seq = spans.seq JOIN steps ON steps.step_id = spans.step_id
 WHERE spans.step_id = ? AND (? OR steps.spoken_for OR NOT spans.is_left) ORDER BY spans.seq
 """
-"""The events whose spans a step is among, where it was left only if it is spoken for."""
+"""The events with a step among their spans; where it was left, only if a client ended it afterwards."""
 SESSION_OPERATIONS = """
 JOIN operations USING (seq) WHERE operations.session_id = ? AND state IN ('applied', 'partly') ORDER BY events.seq
 """
@@ -87,7 +87,7 @@ WHERE chain = ?1 OR seq IN (
 )
 ORDER BY seq
 """
-"""The events of a chain, and those in whose spans, turns or kept changes steps of a session are."""
+"""The events of a chain, and those with steps of a session in their spans, turns or kept changes."""
 IN_FORCE = """
 SELECT name FROM (
     SELECT step_id AS name, MAX(spans.seq) AS last, steps.seq AS begun FROM spans JOIN steps USING (step_id)
@@ -96,7 +96,7 @@ SELECT name FROM (
 )
 ORDER BY last DESC, begun DESC
 """
-"""The names of steps and operations that were not undone as a whole, the last to change anything first."""
+"""The ids of steps and operations that were not undone as a whole, most recent change first."""
 OPERATION = "SELECT payload, commit_id, state FROM operations JOIN events USING (seq) WHERE operation_id = ?"
 TALLY = """
 SELECT
@@ -104,7 +104,7 @@ SELECT
     -- a cross join begins with what was undone, which is little
     (SELECT COUNT(DISTINCT step_id) FROM undone CROSS JOIN steps USING (step_id) WHERE redoable AND session_id = ?1)
 """
-"""How many steps of a session can be undone, as far as the kept summaries show, and how many redone."""
+"""How many steps of a session can be undone, according to the kept summaries, and how many redone."""
 STEP = """
 SELECT step_id, session_id, place, parent, message_id, part_id, tool, description, started, ended, from_tree,
     from_coverage, to_tree, to_coverage, state, claims, summary, detached, uncaptured, late, command
@@ -113,12 +113,12 @@ FROM steps
 
 
 def bounds(after: int | None, limit: int | None) -> tuple[int, int]:
-    """The position before the first row, and one row more than `limit`, to see whether more follow; -1 for all."""
+    """Returns the position before the first row, and `limit` plus one row, to see whether more follow; -1 for all."""
     return -1 if after is None else after, -1 if limit is None else limit + 1
 
 
 def beside(*columns: tuple[str, str]) -> str:
-    """A statement that finds what comes right before and after a value in some columns, each given with its table."""
+    """Builds a statement that finds the values right before and after a value in (table, column) pairs."""
     return " UNION ALL ".join(
         # the names are constants
         f"SELECT {nearest}({column}) FROM {table} WHERE {column} {side} ?1"  # noqa: S608
@@ -132,7 +132,7 @@ NEIGHBOURS = beside(("steps", "step_id"), ("sessions", "session_id"), ("messages
 
 _HEXADECIMAL = re.compile("[0-9a-f]*")
 _DIGITS = 40
-"""Of a hash."""
+"""Hexadecimal digits of a hash."""
 _TREES_BESIDE = """
 SELECT lower(hex(max(tree))) FROM snapshots WHERE tree < ?1
 UNION ALL SELECT lower(hex(min(tree))) FROM snapshots WHERE tree > ?2
@@ -147,17 +147,16 @@ ORDER BY place DESC LIMIT ?
 
 
 def _bounds_of_trees(digits: str) -> tuple[ObjectId, ObjectId]:
-    """The first and the last hash that begins with some digits."""
     return bytes.fromhex(digits.ljust(_DIGITS, "0")), bytes.fromhex(digits.ljust(_DIGITS, "f"))
 
 
 def beginning(column: str, prefix: str) -> tuple[str, list[str]]:
-    """A condition that what is in a column begins with a text, and its values."""
+    """Builds a condition that the text in a column begins with `prefix`, with its values."""
     return f"{column} >= ? AND {column} < ?", [prefix, prefix + _LAST_CHARACTER]
 
 
 def search(wanted: StepQuery, limit: int | None) -> tuple[str, list[Any]]:
-    """The end of a statement that finds steps, the newest first, and its values."""
+    """Builds the end of a statement that finds steps, newest first, with its values."""
     clauses: list[str] = []
     values: list[Any] = []
     if wanted.prefix:
@@ -181,7 +180,7 @@ def search(wanted: StepQuery, limit: int | None) -> tuple[str, list[Any]]:
 
 
 def snapshot(tree: ObjectId | None, coverage: ObjectId | None) -> SnapshotId | None:
-    """The id of a snapshot in a row; None if there is none."""
+    """Returns the id of a snapshot in a row; None if there is none."""
     return SnapshotId(tree, coverage) if tree is not None and coverage is not None else None
 
 
@@ -190,15 +189,15 @@ _TOUCHED = "SELECT path, seq, part, old, new, other FROM touched "
 
 
 class Queries(ABC):
-    """What asks the tables."""
+    """Access to the tables."""
 
     @abstractmethod
     def _rows(self, statement: str, *values: Any) -> list[Any]:
-        """The rows that a statement gives."""
+        """Runs a statement and returns its rows."""
 
     @abstractmethod
     def _together(self) -> AbstractContextManager[object]:
-        """Has several statements see the same events."""
+        """Lets several statements see the same events."""
 
     def _value(self, statement: str, *values: Any) -> Any:
         rows = self._rows(statement, *values)
@@ -206,18 +205,18 @@ class Queries(ABC):
 
 
 class SessionQueries(Queries):
-    """Sessions and their messages."""
+    """Queries for sessions and their messages."""
 
     def session(self, session_id: SessionId) -> Session | None:
-        """A session by its name."""
+        """Returns a session by id."""
         return next(iter(self._sessions("WHERE session_id = ?", session_id)), None)
 
     def sessions(self) -> tuple[Session, ...]:
-        """All sessions, in the order in which they were first begun."""
+        """Lists all sessions, in the order in which they first began."""
         return self._sessions("ORDER BY seq")
 
     def session_page(self, after: int | None, limit: int | None) -> tuple[tuple[Session, ...], int | None]:
-        """Lists up to `limit` sessions in the order of `sessions`, from where a page ended; and where this one ends."""
+        """Lists up to `limit` sessions in the order of `sessions`; also returns the `after` of the next page."""
         with self._together():
             sessions = self._sessions("WHERE seq > ? ORDER BY seq LIMIT ?", *bounds(after, limit))
             shown = sessions[:limit]
@@ -226,25 +225,20 @@ class SessionQueries(Queries):
             return shown, self._value("SELECT seq FROM sessions WHERE session_id = ?", shown[-1].session_id)
 
     def message(self, session_id: SessionId, message_id: str) -> Message | None:
-        """A message of a session by its id."""
+        """Returns a message of a session by id."""
         return self._message("WHERE session_id = ? AND message_id = ?", session_id, message_id)
 
     def last_message(self, session_id: SessionId) -> Message | None:
-        """The message that was sent last in a session; None if none was, whatever steps name."""
+        """Returns the last message sent in a session; messages that only steps name do not count."""
         return self._message("WHERE session_id = ? AND sent IS NOT NULL ORDER BY sent DESC LIMIT 1", session_id)
 
     def message_page(
         self, session_id: SessionId | None, prefix: str, after: int | None, limit: int | None
     ) -> tuple[tuple[Message, ...], int | None]:
-        """Lists up to `limit` messages from where a page ended; and where this one ends.
+        """Lists up to `limit` messages, and returns the `after` of the next page, None at the end.
 
-        A message that only steps name is among them, at the place of its first step.
-
-        Args:
-            session_id: only those of this session, oldest first; None for those of all sessions, newest first.
-            prefix: the beginning of their ids; a whole id means that message alone.
-            after: where the page before ended; None for the first page.
-            limit: messages, at most; None for all.
+        For a session, oldest first; otherwise newest first. `prefix` is the beginning of their ids; a whole id matches
+        only that message. A message that only steps name is listed at the place of its first step.
         """
         start, most = bounds(after, limit)
         clause = "TRUE"
@@ -264,7 +258,7 @@ class SessionQueries(Queries):
         return tuple([Message(*row[:-1]) for row in shown]), shown[-1][-1] if len(shown) < len(rows) else None
 
     def neighbours(self, name: str) -> tuple[str, ...]:
-        """The ids of each kind, and the hashes, that come right before and after a name, as far as there are any."""
+        """Returns the ids of each kind and the hashes right before and after `name`, where there are any."""
         digits = _HEXADECIMAL.match(name)
         assert digits is not None
         trees = self._rows(_TREES_BESIDE, *_bounds_of_trees(digits[0][:_DIGITS]))
@@ -281,25 +275,25 @@ class SessionQueries(Queries):
 
 
 class StepQueries(Queries):
-    """Steps."""
+    """Queries for steps."""
 
     def step(self, step_id: StepId) -> Step | None:
-        """A step by its name."""
+        """Returns a step by id."""
         return next(iter(self._steps("WHERE step_id = ?", step_id)), None)
 
     def step_of_part(self, session_id: SessionId, message_id: str | None, part_id: str) -> Step | None:
-        """The first step of a session that was begun for a part of a message, or that is open for a part of any."""
+        """Returns the first step of a session begun for this message's part, or open for the part of any message."""
         which = "WHERE session_id = ? AND part_id = ? AND (message_id IS ? OR state = 'open') ORDER BY seq LIMIT 1"
         return next(iter(self._steps(which, session_id, part_id, message_id)), None)
 
     def steps(self, session_id: SessionId) -> tuple[Step, ...]:
-        """The steps of a session, in the order in which they were begun."""
+        """Lists the steps of a session, in the order in which they began."""
         return self._steps("WHERE session_id = ? ORDER BY seq", session_id)
 
     def step_page(
         self, session_id: SessionId, after: int | None, limit: int | None
     ) -> tuple[tuple[Step, ...], int | None]:
-        """Lists up to `limit` steps, in the order of `steps`, from where a page ended; and says where this one ends."""
+        """Lists up to `limit` steps in the order of `steps`; also returns the `after` of the next page."""
         clause = "WHERE session_id = ? AND place > ? ORDER BY place LIMIT ?"
         steps = self._steps(clause, session_id, *bounds(after, limit))
         return steps[:limit], steps[:limit][-1].begun.index if len(steps[:limit]) < len(steps) else None
@@ -310,15 +304,15 @@ class StepQueries(Queries):
         return self._steps(clause, *values)
 
     def parts(self, step_id: StepId) -> tuple[Step, ...]:
-        """The direct parts of a step, of any session, in the order in which they were begun."""
+        """Lists the direct parts of a step, of any session, in the order in which they began."""
         return self._steps("WHERE parent = ? ORDER BY seq", step_id)
 
     def open_steps(self) -> tuple[Step, ...]:
-        """The open steps of all sessions, in the order in which they were begun."""
+        """Lists the open steps of all sessions, in the order in which they began."""
         return self._steps("WHERE state = 'open' ORDER BY seq")
 
     def beside(self, step_id: StepId) -> tuple[StepId, ...]:
-        """The other steps in the spans of a step, including the spans that have it in `Span.left`."""
+        """Returns the other steps in the spans of a step, including the spans that have it in `Span.left`."""
         rows = self._rows(
             "SELECT there.step_id FROM spans AS here JOIN spans AS there USING (seq) "
             "WHERE here.step_id = ? AND there.step_id != here.step_id "
@@ -339,7 +333,7 @@ class StepQueries(Queries):
 
 
 class EventQueries(Queries):
-    """Events, and what they saw."""
+    """Queries for events and their spans."""
 
     @property
     def last(self) -> int | None:
@@ -349,61 +343,55 @@ class EventQueries(Queries):
 
     @property
     def head(self) -> SnapshotId | None:
-        """The snapshot of the work tree at the last event that says who changed what before it."""
+        """The snapshot of the work tree at the last event that attributes the changes before it."""
         rows = self._rows(HEAD)
         return SnapshotId(*rows[0]) if rows else None
 
     def session_of(self, what: EventPayload) -> SessionId | None:
-        """The session of an event; None if it has none, or if its step is unknown."""
+        """Returns the session of an event; None if it has none, or if its step is unknown."""
         if isinstance(what, StepEnded):
             found: str | None = self._value("SELECT session_id FROM steps WHERE step_id = ?", what.step_id)
             return found
         return None if isinstance(what, StepsLeft | Edited | Kept | Recorded) else what.session_id
 
     def event(self, seq: int) -> Event | None:
-        """The event with a number."""
+        """Returns an event by `seq`."""
         return next(iter(self._events("WHERE seq = ?", seq)), None)
 
     def events(self, before: int | None, limit: int) -> tuple[Event, ...]:
-        """Lists up to `limit` events with a `seq` below `before`, or of all events for None, newest first.
-
-        Not those that only record a snapshot.
-        """
+        """Lists up to `limit` events before a `seq` (None: all), newest first, without mere records of snapshots."""
         return self._events(BELOW, AFTER_ALL if before is None else before, limit)
 
     def events_of(self, step_id: StepId, *, spoken_for: bool = False) -> tuple[Event, ...]:
-        """The events whose `seen` is one of the `spans` of a step, in the order of time. Arguments as of `spans`."""
+        """Lists the events whose `seen` is one of the `spans` of a step, oldest first."""
         with self._together():
             rows = self._rows(STEP_EVENTS, step_id, spoken_for)
             return tuple([self._event(payload, commit, step_id if spoken_for else None) for payload, commit in rows])
 
     def events_of_session(self, session_id: SessionId) -> tuple[Event, ...]:
-        """The events that say anything about a session or its steps, whichever session they are of, oldest first."""
+        """Lists the events, of any session, that concern a session or its steps, oldest first."""
         return self._events(OF_SESSION, chain_of_session(session_id), session_id)
 
     def spans(self, step_id: StepId, *, spoken_for: bool = False) -> tuple[Span, ...]:
-        """The spans that have a step among their `steps`, in the order of time.
+        """Lists the spans that have a step among their `steps`, oldest first.
 
-        Here and in `events`, a step of `Span.left` is also among the `steps` once somebody spoke for it.
-
-        Args:
-            step_id: the step.
-            spoken_for: answer as if somebody had spoken for it.
+        Here and in `events`, a step of `Span.left` is also among the `steps` once a client has ended it; `spoken_for`
+        answers as if that had happened.
         """
         events = self.events_of(step_id, spoken_for=spoken_for)
         return tuple([event.seen for event in events if event.seen is not None])
 
     def heads(self) -> dict[str, ObjectId]:
-        """The newest commit of each chain."""
+        """Returns the newest commit of each chain."""
         return dict(self._rows(HEADS))
 
     def chains(self) -> list[tuple[str, Event, bool]]:
-        """All events in order: the chain of each, the event, and whether the chain is an open session."""
+        """Returns all events in order: the chain of each, the event, and whether the chain is an open session."""
         rows = self._rows(CHAINS)
         return [(chain, decode_event(payload, commit)[0], bool(is_open)) for chain, payload, commit, is_open in rows]
 
     def inventory(self) -> Inventory:
-        """What retention needs."""
+        """Returns the data that retention needs."""
         events = self.chains()
         times: list[float] = []
         taken: list[DatedSnapshot] = []
@@ -429,20 +417,20 @@ class EventQueries(Queries):
         return Inventory(times, taken, chains, self._rows(LINKS), base)
 
     def all_events(self) -> Iterator[Event]:
-        """All events, oldest first."""
+        """Yields all events, oldest first."""
         return (event for _, event, _ in self.chains())
 
     def blobs(self) -> Iterator[tuple[RelPath, ObjectId]]:
-        """The files in the effects of operations: the paths, with the blobs before and after."""
+        """Yields the files in the effects of operations: their paths, with the blobs before and after."""
         for _, event, _ in self.chains():
             yield from effect_blobs(event)
 
     def roots(self) -> list[tuple[str, int, tuple[ObjectId, ObjectId]]]:
-        """The chain of each event, its number, and its commit with the tree of that."""
+        """Returns for each event its chain, its `seq`, its commit and the tree of that."""
         return [(chain, seq, (commit, tree)) for chain, seq, commit, tree in self._rows(ROOTS)]
 
     def _event(self, payload: str, commit: ObjectId, speaking: StepId | None = None) -> Event:
-        """An event; `seen.steps` includes steps that were left and were spoken for, or are now."""
+        """Decodes an event; `seen.steps` includes left steps that a client ended later, and `speaking`."""
         event, _ = decode_event(payload, commit)
         if event.seen is None or not event.seen.left:
             return event
@@ -458,10 +446,10 @@ class EventQueries(Queries):
 
 
 class OperationQueries(StepQueries, EventQueries):
-    """Operations, and what was taken back."""
+    """Queries for operations and undone changes."""
 
     def operation(self, operation_id: OperationId) -> Operated | None:
-        """An operation by its name."""
+        """Returns an operation by id."""
         for payload, commit, _ in self._rows(OPERATION, operation_id):
             what = decode_event(payload, commit)[0].what
             assert isinstance(what, Operated)
@@ -469,29 +457,28 @@ class OperationQueries(StepQueries, EventQueries):
         return None
 
     def operations_about(self, session_id: SessionId) -> tuple[Event, ...]:
-        """The operations about a session that changed something by themselves and were not taken back as a whole.
+        """Lists the events of operations about a session that changed something by themselves, oldest first.
 
-        They are given as their events, in the order of time.
+        Operations that were undone as a whole are left out.
         """
         return self._events(SESSION_OPERATIONS, session_id)
 
     def unit(self, name: StepId | OperationId) -> UndoUnit | None:
-        """A step, or an operation that can be taken back, by its name."""
+        """Returns a step, or an operation that can be undone, by id."""
         with self._together():
             return self.step(name) or next((operation(row) for row in self._rows(OPERATION, name)), None)
 
     def in_force(self) -> tuple[StepId | OperationId, ...]:
-        """What was not taken back as a whole, as far as it may have changed something: the last to do so first.
+        """Lists steps (open ones included) and operations that may have changed something, most recent first.
 
-        These are steps of all sessions, open ones included, and operations.
+        Those undone as a whole are left out.
         """
         return tuple([name for (name,) in self._rows(IN_FORCE)])
 
     def redoable(self, session_id: SessionId | None) -> tuple[UndoneShare, ...]:
-        """What can be done again, the last taken back first; a step taken back piece by piece is there several times.
+        """Lists what can be redone, of a session or of all, last undone first.
 
-        Args:
-            session_id: only steps of this session; None for all steps and operations.
+        A step that was undone in pieces has several entries.
         """
         order = "ORDER BY undone.seq DESC, undone.place DESC"
         if session_id is None:
@@ -499,10 +486,7 @@ class OperationQueries(StepQueries, EventQueries):
         return self._undone(f"JOIN steps USING (step_id) WHERE session_id = ? AND redoable {order}", session_id)
 
     def undone(self, name: StepId | OperationId) -> tuple[UndoneShare, ...]:
-        """What was taken back of a step or an operation and not done again, oldest first.
-
-        What cannot be done again any more is there, too.
-        """
+        """Lists what was undone of an item and not redone, even if it is not redoable any more, oldest first."""
         return self._undone("WHERE name = ? ORDER BY seq", name)
 
     def _undone(self, clause: str, *values: Any) -> tuple[UndoneShare, ...]:
@@ -510,22 +494,22 @@ class OperationQueries(StepQueries, EventQueries):
 
 
 class FileQueries(Queries):
-    """The files that each event changed.
+    """Queries for the files that each event changed.
 
-    They follow from the snapshots of the events alone, so they never change. But to compare snapshots takes time, for
-    which no step should wait: whoever needs the files lists them first, event by event, in their order.
+    They follow from the snapshots of the events, so they never change. No step should wait for the comparison: a caller
+    that needs the files lists them first, event by event, in order.
     """
 
     def unlisted(self, most: int) -> tuple[int, ...]:
-        """The numbers of up to `most` events whose files are not listed yet, oldest first; see `list_files`."""
+        """Returns the `seq` of up to `most` events whose files are not listed yet, oldest first; see `list_files`."""
         return tuple([seq for (seq,) in self._rows(UNLISTED, most)])
 
     def touched_of(self, path: RelPath, before: int, after: int = 0) -> tuple[FileChangeRow, ...]:
-        """What the listed events with a number below `before` and above `after` did to a file, oldest first."""
+        """Returns what the listed events between `after` and `before`, both exclusive, did to a file, oldest first."""
         return self._touched("WHERE path = ? AND seq > ? AND seq < ? ORDER BY seq, part DESC", path, after, before)
 
     def touched_since(self, seq: int) -> tuple[FileChangeRow, ...]:
-        """What the listed events with a number above `seq` did, in their order."""
+        """Returns what the listed events after `seq` did, in order."""
         return self._touched("WHERE seq > ? ORDER BY seq, part DESC, path", seq)
 
     def _touched(self, clause: str, *values: Any) -> tuple[FileChangeRow, ...]:
@@ -538,16 +522,16 @@ class FileQueries(Queries):
 
 
 class SnapshotQueries(Queries):
-    """The snapshots that events recorded."""
+    """Queries for the snapshots that events recorded."""
 
     def knows(self, tree: ObjectId) -> bool:
         """Whether there is a snapshot with this tree."""
         return self._value("SELECT 1 FROM snapshots WHERE tree = ? LIMIT 1", tree) is not None
 
     def taken_last(self, tree: ObjectId) -> SnapshotRecord | None:
-        """The newest snapshot with this tree, a look only if there is nothing else; None if there is none.
+        """Returns the newest snapshot with this tree; one from a mere look only if there is no other.
 
-        What somebody only looked at may lack what an operation had to leave out, such as an empty directory.
+        A snapshot from a look may lack what an operation had to leave out, such as an empty directory.
         """
         with self._together():
             for which in ("(kind != 'look' OR is_base)", "TRUE"):
@@ -557,11 +541,11 @@ class SnapshotQueries(Queries):
 
     @property
     def base(self) -> SnapshotRecord | None:
-        """The newest snapshot that a client asked for or that an operation left; see `Recorded.is_base`."""
+        """The newest snapshot that a client requested or that an operation left; see `Recorded.is_base`."""
         return next(iter(self._taken("WHERE is_base ORDER BY place DESC LIMIT 1")), None)
 
     def taken(self, wanted: SnapshotRecordQuery, below: int | None, limit: int) -> tuple[SnapshotRecord, ...]:
-        """Lists up to `limit` snapshots, newest first; only those with a `place` below `below` unless that is None."""
+        """Lists up to `limit` snapshots, newest first; with `below`, only those with a lower `place`."""
         before = AFTER_ALL if below is None else below
         if wanted.prefix:
             return self._taken(TAKEN_BEGINNING, *_bounds_of_trees(wanted.prefix), before, limit)
@@ -569,7 +553,7 @@ class SnapshotQueries(Queries):
         return self._taken(TAKEN_UNTIL, before, until, limit)
 
     def taken_before(self, place: int) -> SnapshotRecord | None:
-        """The snapshot before one; None for the first."""
+        """Returns the snapshot before a place; None for the first."""
         return next(iter(self._taken("WHERE place BETWEEN 1 AND ? ORDER BY place DESC LIMIT 1", place - 1)), None)
 
     def _taken(self, clause: str, *values: Any) -> tuple[SnapshotRecord, ...]:
@@ -584,11 +568,11 @@ class SnapshotQueries(Queries):
 
 
 class TimelineQueries(SessionQueries, OperationQueries, FileQueries, SnapshotQueries):
-    """All that a timeline is asked."""
+    """All queries of a timeline."""
 
 
 def step(row: tuple[Any, ...]) -> Step:
-    """The step in a row that `STEP` selects."""
+    """Builds the step from a row of `STEP`."""
     step_id, session_id, index, parent, message_id, part_id, tool, description = row[:8]
     started, ended, from_tree, from_coverage, to_tree, to_coverage, state = row[8:15]
     claims, summary, detached, uncaptured, late, command = row[15:]
@@ -607,7 +591,7 @@ def step(row: tuple[Any, ...]) -> Step:
 
 
 def operation(row: tuple[Any, ...]) -> Operation | None:
-    """The operation in a row that `OPERATION` selects; None if it cannot be taken back."""
+    """Builds the operation from a row of `OPERATION`; None if it cannot be undone."""
     payload, commit, state = row
     event, _ = decode_event(payload, commit)
     if state is None or event.head is None or not isinstance(event.what, Operated):
@@ -616,6 +600,6 @@ def operation(row: tuple[Any, ...]) -> Operation | None:
 
 
 def undone(row: tuple[Any, ...]) -> UndoneShare:
-    """What was undone of a step or an operation, in a row that `UNDONE` selects."""
+    """Builds what was undone of a step or an operation from a row of `UNDONE`."""
     name, operation_id, rest = row
     return UndoneShare(name, operation_id, decode_claims(rest) if rest is not None else None)

@@ -1,8 +1,8 @@
-"""The tables of the timeline's database, and which chains belong together."""
+"""The tables of the timeline's database, and statements that relate its chains."""
 
 from __future__ import annotations
 
-VERSION = 15
+VERSION = 16
 """The version of the tables: a database of another version is rebuilt from the events."""
 
 TABLES = (
@@ -23,7 +23,7 @@ TABLES = (
     """,
     "CREATE INDEX events_of_a_chain ON events (chain, seq)",
     "CREATE INDEX events_with_a_head ON events (seq) WHERE head_tree IS NOT NULL",
-    # in all tables, `seq` is the event that made the row; what an event names and no event took has a `place` below 0
+    # in all tables, `seq` is the event that made the row; a snapshot that no event took has a `place` below 0
     """
     CREATE TABLE snapshots (
         place INTEGER PRIMARY KEY,
@@ -84,10 +84,10 @@ TABLES = (
     """,
     "CREATE INDEX steps_of_a_part ON steps (session_id, part_id) WHERE part_id IS NOT NULL",
     "CREATE INDEX steps_of_a_step ON steps (parent, seq) WHERE parent IS NOT NULL",
-    # for counts, which every step asks for: without it they read all that is known of each step
+    # for counts, which every step needs: without it they would read the whole row of each step
     "CREATE INDEX steps_to_count ON steps (session_id, state, is_empty, step_id)",
     "CREATE INDEX open_steps ON steps (seq) WHERE state = 'open'",
-    # `seq` is the event that first named the message; `sent` is the last that said that it was sent, or null
+    # `seq` is the event that first named the message; `sent` is the last that reported it as sent, or null
     """
     CREATE TABLE messages (
         session_id TEXT NOT NULL REFERENCES sessions,
@@ -158,7 +158,7 @@ TABLES = (
         PRIMARY KEY (seq, step_id)
     ) WITHOUT ROWID
     """,
-    # the files that each event changed: filled when somebody asks, in the order of the events, see `touched`
+    # the files that each event changed: filled on demand, in the order of the events, see `touched`
     """
     CREATE TABLE touched (
         path BLOB NOT NULL,
@@ -173,6 +173,15 @@ TABLES = (
     "CREATE INDEX touched_by_an_event ON touched (seq)",
     # the last event whose files are in `touched`
     "CREATE TABLE listed (seq INTEGER NOT NULL)",
+    # what followed from the changes of a file up to event `seq`, its last one; see `Timeline.fold_of`
+    """
+    CREATE TABLE folds (
+        path BLOB PRIMARY KEY,
+        seq INTEGER NOT NULL,
+        basis TEXT NOT NULL,
+        fold TEXT NOT NULL
+    ) WITHOUT ROWID
+    """,
 )
 
 LINKS = """
@@ -211,12 +220,12 @@ WITH RECURSIVE chains (name) AS (
 SELECT name, (SELECT commit_id FROM events WHERE chain = name ORDER BY seq DESC LIMIT 1)
 FROM chains WHERE name IS NOT NULL
 """
-"""The newest commit of each chain. It reads little of each chain, however many events that has."""
+"""The newest commit of each chain; reads few rows of each chain, however long it is."""
 
 GO_ON = """
 UPDATE steps SET to_tree = ?, to_coverage = ?, summary = NULL, is_empty = NULL WHERE step_id = ? AND state != 'open'
 """
-"""Has a step that has ended go on to another snapshot."""
+"""Moves the end of a step that has ended to another snapshot."""
 
 ROOTS = "SELECT chain, seq, commit_id, pins FROM events"
-"""The chain of each event, its number, its commit, and the tree of that commit."""
+"""For each event its chain, its `seq`, its commit, and the tree of that."""

@@ -1,7 +1,7 @@
 """The sessions, steps and operations of a workspace.
 
-The commits of `chain` are the truth. The database is made from them to answer queries fast. When it is opened, it gets
-the events that it lacks; one that does not fit is made anew. So an event is added in this order:
+The commits of `chain` are the truth. The database is derived from them to answer queries fast. When it is opened,
+missing events are added; if it does not match, it is made anew. So an event is added in this order:
 
 1. A transaction of the database adds the event. One that cannot follow is refused, and nothing is written.
 2. The journal writes its commit, its reference and the snapshot that is its head, with one sync; then it is recorded.
@@ -21,15 +21,17 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
+import attrs
+
 from snapd.failpoints import failpoint
 from snapd.model.errors import IoError, StoreCorrupt, os_errors
-from snapd.model.snapshot import ObjectId
+from snapd.model.snapshot import ObjectId, RelPath
 from snapd.model.timeline import Event, FileChangeRow, SessionId, StepBegun, StepEnded, StepId, Summary
 from snapd.store.objects.loose import prepare
 from snapd.store.repository import ShadowRepository
 
 from .chain import NO_OBJECT, ChainLink, Chains, chain_of, walk
-from .codec import encode_event
+from .codec import decode_derived, encode_derived, encode_event
 from .database import NAME, Database, fresh, is_sealed, remove, rows_of, seal, unseal
 from .queries import TimelineQueries
 
@@ -41,10 +43,8 @@ T = TypeVar("T")
 class TimelineView(TimelineQueries):
     """The sessions, steps and operations in a database, wherever its events are. Safe to use from several threads.
 
-    It is read at its first use; any method may raise `StoreCorrupt` or `IoError` if that fails.
-
-    Attributes:
-        epoch: grows when events go, or become others; not when events are added.
+    It is read at its first use; any method may raise `StoreCorrupt` or `IoError` if that fails. `epoch` grows when
+    events are removed or changed, not when they are added.
     """
 
     epoch: int
@@ -52,18 +52,13 @@ class TimelineView(TimelineQueries):
 
     @abstractmethod
     def _ask(self, question: Callable[[Database], T]) -> T:
-        """Asks the database a question."""
+        """Runs a query on the database."""
 
     @abstractmethod
     def keep_summary(self, step_id: StepId, summary: Summary, next_seq: int) -> None:
-        """Keeps the summary of a step, unless an event was added since; it may be lost, and is computed again then.
+        """Keeps the summary of a step, unless an event was added since `next_seq`; a lost summary is computed again.
 
-        It is dropped when another step ends that was open at the same time, because that can change who owns what.
-
-        Args:
-            step_id: the step.
-            summary: what it changed.
-            next_seq: the number of the next event when the summary was computed.
+        It is dropped when another step ends that was open at the same time, because that can change the attribution.
         """
 
     @property
@@ -72,10 +67,7 @@ class TimelineView(TimelineQueries):
         """The number of the next event."""
 
     def list_files(self, files: Mapping[int, Iterable[FileChangeRow]]) -> None:
-        """Lists the files that some events changed, by number; these events are the oldest that are not listed yet.
-
-        The list follows from the snapshots of the events. It may be lost, and is made again then.
-        """
+        """Lists the files that the oldest events not listed yet changed, by `seq`; a lost list is computed again."""
         self._ask(lambda database: database.list_files(files))
 
     def _rows(self, statement: str, *values: Any) -> list[Any]:
@@ -85,21 +77,12 @@ class TimelineView(TimelineQueries):
         return self._lock
 
     def _previous(self) -> int | None:
-        """The `seq` of the last event."""
+        """Returns the `seq` of the last event."""
         return self.last
 
 
 class Timeline(TimelineView):
-    """The timeline of a repository. Safe to use from several threads.
-
-    It is read at its first use; any method may raise `StoreCorrupt` or `IoError` if that fails.
-
-    Args:
-        repository: holds the events; the caller owns it.
-
-    Attributes:
-        epoch: grows when events go, or become others.
-    """
+    """The timeline of a repository, which the caller owns; see `TimelineView`. Safe to use from several threads."""
 
     def __init__(self, repository: ShadowRepository) -> None:
         self._repository = repository
@@ -128,27 +111,17 @@ class Timeline(TimelineView):
                     logger.warning("%s is read without its digest when it is next opened: %s", self._path, error)
 
     def ensure_readable(self) -> None:
-        """Reads the events if nothing did so far; raises `StoreCorrupt`, `IoError` if that fails."""
+        """Reads the events if they have not been read; raises `StoreCorrupt` or `IoError` if that fails."""
         self._ask(lambda _: None)
 
     # -- adding
 
     @contextmanager
     def adding(self, events: Sequence[Event]) -> Iterator[dict[str, ObjectId]]:
-        """Adds events, all or none.
+        """Adds the next events, all or none. The block must flush the journal with the yielded references.
 
-        Args:
-            events: the next events, in their order.
-
-        Yields:
-            The references that move with them. The block must flush the journal with them; if it raises, the events
-            are not added.
-
-        Raises:
-            ValueError: an event cannot follow the previous ones.
-            InvalidParams: a text in one is not valid Unicode.
-            StoreCorrupt: one refers to an object that is not stored.
-            StorageFull, IoError: they were not added.
+        Raises `ValueError` if an event cannot follow the previous ones, `InvalidParams` if a text is not valid Unicode,
+        and `StoreCorrupt` if an object is not stored; after any error, no event is added.
         """
         with self._lock:
             links = self._begin(events)
@@ -184,7 +157,6 @@ class Timeline(TimelineView):
         return links
 
     def _links(self, events: Sequence[Event]) -> list[ChainLink]:
-        """Prepares the links of the next events."""
         chains, previous = self._opened_chains(), self._previous()
         links: list[ChainLink] = []
         heads: dict[str, ObjectId] = {}
@@ -194,13 +166,13 @@ class Timeline(TimelineView):
                 raise ValueError(f"event {event.seq} is not the next one, which is {seq}")
             if isinstance(event.what, StepBegun):
                 begun[event.what.step_id] = event.what.session_id
-            # the database does not know yet the steps that these events begin
+            # the database does not have the steps that these events begin
             session_id = begun.get(event.what.step_id) if isinstance(event.what, StepEnded) else None
             links.append(chains.prepare(event, session_id or self.session_of(event.what), previous, heads))
             heads[links[-1].chain] = links[-1].commit
             previous = event.seq
         if not chains.heads:
-            # the first event of a store has time for this, and later ones save it
+            # the first event of a store has time for this, and later ones need not do it
             prepare(self._repository.objects)
         if self._in_file and not chains.heads:
             # no file is created before the first event
@@ -222,17 +194,13 @@ class Timeline(TimelineView):
         except sqlite3.Error as error:
             self._use_memory(error)
 
-    # -- supposing
+    # -- simulation
 
     @contextmanager
     def simulation(self) -> Iterator[None]:
-        """Surrounds supposed events: those that `simulate` adds are dropped when the block ends.
+        """Drops the events that `simulate` adds when the block ends; other threads wait meanwhile and never see them.
 
-        Other threads wait meanwhile, and never see such an event.
-
-        Raises:
-            IoError: from any method inside the block, if the database cannot be read any more. The next attempt is
-                answered from memory.
+        Methods inside the block raise `IoError` if the database becomes unreadable; try again then.
         """
         with self._lock:
             self._ask(Database.begin)
@@ -245,14 +213,10 @@ class Timeline(TimelineView):
                     self._end(Database.roll_back)
 
     def simulate(self, event: Event) -> None:
-        """Answers as if an event had happened, until the `simulation` block ends.
+        """Answers as if the next event were this one, until the `simulation` block ends; writes nothing.
 
-        Args:
-            event: the next event. Nothing is written, and the objects to which it refers need not be stored.
-
-        Raises:
-            ValueError: the event cannot follow the previous ones.
-            InvalidParams: a text in it is not valid Unicode.
+        Its objects need not be stored. Raises `ValueError` if the event cannot follow the previous ones, and
+        `InvalidParams` if a text is not valid Unicode.
         """
         if not self._supposing:
             raise ValueError("events can be supposed only inside a `simulation` block")
@@ -268,6 +232,37 @@ class Timeline(TimelineView):
         with self._lock:
             if self.next_seq == next_seq:
                 self._ask(lambda database: database.keep_summary(step_id, summary))
+
+    # -- folds
+
+    def fold_of(self, path: RelPath, last: int, basis: str, cls: type[T]) -> T | None:
+        """The kept fold of a file after all its listed changes up to event `last`; None if there is none.
+
+        Args:
+            path: of the file.
+            last: the number of an event.
+            basis: what the fold depends on besides these changes.
+            cls: of the fold.
+        """
+        found = self._ask(lambda database: database.fold_of(path, last, basis))
+        return None if found is None else decode_derived(found, cls)
+
+    def keep_folds(
+        self, folds: Mapping[RelPath, attrs.AttrsInstance], last: int, basis: str, epoch: int, next_seq: int
+    ) -> None:
+        """Keeps what follows from the changes of files, unless an event came or went since; may be lost.
+
+        Args:
+            folds: by path.
+            last: the number of the last event that counts.
+            basis: see `fold_of`.
+            epoch: when they were computed, as is `next_seq`.
+            next_seq: the number of the next event then.
+        """
+        rows = {path: encode_derived(fold) for path, fold in folds.items()}
+        with self._lock:
+            if (self.epoch, self.next_seq) == (epoch, next_seq):
+                self._ask(lambda database: database.keep_folds(rows, last, basis))
 
     # -- checking
 
@@ -285,7 +280,7 @@ class Timeline(TimelineView):
                 raise _inconsistent(error) from error
 
     def forget(self) -> None:
-        """Drops the database, so that it is rebuilt at its next use; raises `IoError`."""
+        """Drops the database, which is rebuilt at its next use; raises `IoError`."""
         with self._lock, os_errors(self._path):
             self.reload()
             if self._in_file and os.path.exists(self._path):
@@ -294,16 +289,10 @@ class Timeline(TimelineView):
     # -- expiry
 
     def drop(self, names: Collection[str], snapshots: Collection[int]) -> None:
-        """Drops chains with their events, with which no other chain may be linked, and events of chains of snapshots.
+        """Drops chains that no other chain is linked with, and snapshot events by `seq`.
 
-        The journal must be empty: a later replay must not set a reference back.
-
-        Args:
-            names: of the chains.
-            snapshots: the `seq` of each event.
-
-        Raises:
-            StoreCorrupt, StorageFull, IoError: some may be dropped and others not.
+        The journal must be empty: a later replay must not set a reference back. After an error, some may be dropped and
+        others not.
         """
         with self._lock:
             self.ensure_readable()
@@ -318,16 +307,12 @@ class Timeline(TimelineView):
             self._ask(lambda database: database.drop(names, snapshots, moved))
 
     def rewritten(self, change: Callable[[Event], Event]) -> tuple[dict[str, ObjectId], dict[ObjectId, bytes]]:
-        """The chains with other events in place of their own: see `Chains.rewritten`."""
+        """Computes the chains with other events in place of their own: see `Chains.rewritten`."""
         with self._lock:
             return self._opened_chains().rewritten(change)
 
     def reload(self) -> None:
-        """Reads the events again at the next use, because their references were moved; drops the database.
-
-        Raises:
-            IoError: the database could not be removed; it will not be used.
-        """
+        """Drops the database and reads the events again at the next use, because their references were moved."""
         with self._lock:
             self.epoch += 1
             self._chains = None
@@ -372,7 +357,6 @@ class Timeline(TimelineView):
         return self._chains
 
     def _from_file(self, chains: Chains) -> Database:
-        """The database in its file, with all events."""
         try:
             database = self._existing(chains)
             if database is None:
@@ -384,7 +368,7 @@ class Timeline(TimelineView):
             return _new_database(None, chains)
 
     def _existing(self, chains: Chains) -> Database | None:
-        """The database that is there, with the events that it lacked; None if it cannot be used."""
+        """Opens the existing database and adds missing events; None if it cannot be used."""
         sealed = is_sealed(self._path)
         if not os.path.exists(self._path) or sealed is False:
             return None
@@ -395,7 +379,7 @@ class Timeline(TimelineView):
             database = Database(self._path)
             is_used = _catch_up(database, self._path, chains, is_whole=sealed is True)
         except sqlite3.OperationalError:
-            # it cannot be read now, which says nothing about what is in it
+            # it cannot be read now; its content may be sound
             raise
         except (sqlite3.DatabaseError, ValueError) as error:
             logger.warning("%s is damaged and is made anew: %s", self._path, error)
@@ -424,19 +408,10 @@ class Timeline(TimelineView):
 
 
 def _catch_up(database: Database, path: str, chains: Chains, *, is_whole: bool) -> bool:
-    """Adds the events that a database lacks.
+    """Adds the events that a database lacks; returns whether it has all events now.
 
-    Args:
-        database: the one at `path`.
-        path: of its file.
-        chains: have all events.
-        is_whole: whether its digest shows that the file is whole, so that it may be a copy.
-
-    Returns:
-        Whether it has all events now; otherwise it is another version's, a copy, or has events that are gone.
-
-    Raises:
-        ValueError, sqlite3.Error: it is damaged.
+    If not, it is another version's, a copy, or has events that are gone. `is_whole` means that its digest matches, so
+    that it may be a copy. Raises `ValueError` or `sqlite3.Error` if it is damaged.
     """
     if not database.is_current:
         return False
@@ -456,7 +431,7 @@ def _inconsistent(error: Exception) -> StoreCorrupt:
 
 
 def _new_database(path: str | None, chains: Chains) -> Database:
-    """A new database with all events; raises `StoreCorrupt` if they are inconsistent."""
+    """Creates a database with all events; raises `StoreCorrupt` if they are inconsistent."""
     links = chains.read()
     try:
         return Database.made(path, links)
@@ -465,15 +440,7 @@ def _new_database(path: str | None, chains: Chains) -> Database:
 
 
 class FetchedTimeline(TimelineView):
-    """The timeline of a fetched session. Safe to use from several threads.
-
-    It is read at its first use; any method may raise `StoreCorrupt` or `IoError` if that fails.
-
-    Args:
-        repository: holds its events; the caller owns it.
-        chain: the name of its reference.
-        head: its newest event.
-    """
+    """The timeline of a fetched session, which ends with `head`; see `TimelineView`."""
 
     def __init__(self, repository: ShadowRepository, chain: str, head: ObjectId) -> None:
         self._repository = repository
@@ -488,7 +455,7 @@ class FetchedTimeline(TimelineView):
         self._ask(lambda _: None)
 
     def close(self) -> None:
-        """Forgets what was read."""
+        """Drops what was read."""
         with self._lock:
             database, self.database = self.database, None
             if database is not None:
@@ -500,7 +467,7 @@ class FetchedTimeline(TimelineView):
         return (self._previous() or 0) + 1
 
     def keep_summary(self, step_id: StepId, summary: Summary, next_seq: int) -> None:
-        """Keeps the summary of a step until `close`; there is no later event that could change it."""
+        """Keeps the summary of a step until `close`; no later event can change it."""
         assert next_seq == self.next_seq
         self._ask(lambda database: database.keep_summary(step_id, summary))
 

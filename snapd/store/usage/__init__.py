@@ -1,1 +1,1 @@
-"""What uses the space of the stores of a user."""
+"""The disk usage of a user's stores."""

@@ -1,7 +1,7 @@
-"""What uses the space of a store; works without owning the store, and changes nothing.
+"""The disk usage of a store; works without owning the store, and changes nothing.
 
-Each object counts once, with all its copies. An object that only one session reaches belongs to that session; dropping
-the session would free it. An object that several sessions reach, or a session and snapshots without one, is shared.
+Each object counts once, with all its copies. An object that only one session reaches belongs to it; one that several
+sessions reach, or a session and snapshots without one, is shared.
 """
 
 from __future__ import annotations
@@ -32,31 +32,20 @@ Owner = str | None
 
 @attrs.frozen
 class Usage:
-    """The size of a store in bytes; the parts add up to `total`.
+    """The size of a store in bytes; the parts add up to `total`."""
 
-    Attributes:
-        total: of all files.
-        sessions: of the objects that only one session reaches, by its id.
-        no_session: of the objects that only snapshots and operations without a session reach.
-        shared: of the objects that several of these reach.
-        unused: of unreachable objects: the next maintenance removes them.
-        linked: of the objects in files that the user's own git has too: they take no additional space.
-        other: of everything else: indexes of packs, the timeline's database, the journal, the state of the work tree.
-        names: the agent of each session, and its title or else its first prompt, by its id.
-    """
-
-    total: int
-    sessions: dict[str, int]
-    no_session: int
-    shared: int
-    unused: int
-    linked: int
-    other: int
-    names: dict[str, tuple[str | None, str | None]]
+    total: int  # of all files
+    sessions: dict[str, int]  # of the objects that only one session reaches, by its id
+    no_session: int  # of the objects that only snapshots and operations without a session reach
+    shared: int  # of the objects that several of these reach
+    unused: int  # of unreachable objects: the next maintenance removes them
+    linked: int  # of the objects in files that the user's own git has too: they take no additional space
+    other: int  # everything else: indexes of packs, the timeline's database, the journal, the state of the work tree
+    names: dict[str, tuple[str | None, str | None]]  # by session: its agent, and its title or else its first prompt
 
 
 def usage(path: str) -> Usage:
-    """Measures a store; what its owner writes meanwhile may be counted or not. Raises `StoreCorrupt`, `IoError`."""
+    """Measures a store; its owner's writes meanwhile may be counted or not. Raises `StoreCorrupt`, `IoError`."""
     # sizes first: an object that is packed meanwhile keeps its old size
     size = sizes(os.path.join(path, "objects"))
     owners = _Owners(path)
@@ -103,7 +92,7 @@ class _Owners:
         self.sessions: dict[str, tuple[str | None, str | None]] = {}
         named: dict[ObjectId, set[Owner]] = {}
         heads = {name: head for name, head in read_references(path).whole().items() if name.startswith(CHAINS)}
-        # those of snapshots last: what a session names is the session's
+        # those of snapshots last: an object of a session belongs to the session
         for name in sorted(heads, key=lambda name: name.startswith(SNAPSHOTS)):
             self._take_chain(name, heads[name], named)
 
@@ -155,7 +144,7 @@ class _Owners:
 
 @attrs.frozen
 class StoreLocation:
-    """A store in a directory, and the folder that it belongs to; None if that is unknown."""
+    """A store in a directory, and its folder; None if that is unknown."""
 
     path: str
     root: str | None
@@ -167,19 +156,14 @@ class StoreLocation:
 
 
 def stores(directory: str) -> list[StoreLocation]:
-    """The stores in a directory, sorted by their folders; raises `IoError`."""
+    """Lists the stores in a directory, sorted by their folders; raises `IoError`."""
     paths = [os.path.join(directory, name) for name in names_if_there(directory)]
     found = [StoreLocation(path, _root(path)) for path in paths if os.path.exists(os.path.join(path, "HEAD"))]
     return sorted(found, key=lambda store: (store.root or "", store.path))
 
 
 def remove(path: str) -> int:
-    """Removes a store; gives the bytes of its files.
-
-    Raises:
-        StoreLocked: a process owns it.
-        IoError: a part is left.
-    """
+    """Removes a store; returns the bytes of its files. Raises `StoreLocked` if a process owns it."""
     ownership = Ownership(path, None)
     try:
         with os_errors(path):

@@ -1,4 +1,4 @@
-"""What the routes take and answer that no method of the wire does, described as the wire's classes are."""
+"""Params and results of the routes that have no wire method, declared like wire classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A request while it is answered: what it asks for, and its way to the daemon."""
+"""An HTTP request while it is answered: its params and its requests to the daemon."""
 
 from __future__ import annotations
 
@@ -33,23 +33,11 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _BODY_SECONDS = 30.0
-"""How long a body may take to come."""
 
 
 @attrs.frozen
 class Service:
-    """What all requests share.
-
-    Attributes:
-        link: to the daemon.
-        hub: passes on what the daemon tells.
-        executor: the threads that wait for the daemon.
-        quick: those that ask it for its status, which must not wait for the others.
-        slow: those that search, which must not keep the others busy.
-        folder: absolute path of the workspace.
-        others: the other folders that the daemon has open.
-        read_only: whether nothing may be changed.
-    """
+    """What all requests share; three executors, so that searches and long requests do not delay status requests."""
 
     link: Link
     hub: Hub
@@ -62,15 +50,7 @@ class Service:
 
     @asynccontextmanager
     async def about(self, workspace: str | None) -> AsyncIterator[Service]:
-        """The same about the folder that a request names.
-
-        Args:
-            workspace: an absolute path or a `file:` URI; None for the folder of this server.
-
-        Raises:
-            InvalidParams: it is neither.
-            SnapdError: as `OtherFolders.opened`.
-        """
+        """The service for a folder, as an absolute path or `file:` URI (else `InvalidParams`); None is our own."""
         folder = self.folder if workspace is None else path_of(workspace)
         if folder == self.folder:
             yield self
@@ -80,20 +60,7 @@ class Service:
 
 
 class ApiRequest:
-    """A request, and what it asks for.
-
-    Args:
-        service: what all requests share.
-        route: of the request.
-        request: as it came.
-        given: the values of path, query and body, by the route's names.
-
-    Attributes:
-        params: the same, as params of the wire.
-
-    Raises:
-        InvalidParams: the values do not fit.
-    """
+    """A request with its values, by the route's names, as wire `params`. Raises `InvalidParams` if these do not fit."""
 
     def __init__(self, service: Service, route: Route, request: Request, given: dict[str, Any]) -> None:
         self.service = service
@@ -105,12 +72,7 @@ class ApiRequest:
 
     @classmethod
     async def read(cls, service: Service, route: Route, request: Request) -> ApiRequest:
-        """Reads a request.
-
-        Raises:
-            InvalidParams: it does not fit the route.
-            SnapdError: its body did not come; see `body_of`.
-        """
+        """Reads a request. Raises `InvalidParams` if it does not fit the route, and what `body_of` raises."""
         given = parameters.from_query(route, request.scope["query_string"])
         if route.verb == "POST":
             given |= parameters.from_body(route, await body_of(request))
@@ -118,39 +80,18 @@ class ApiRequest:
 
     @typed
     def ask(self, method: str, params: Any = None) -> Any:
-        """The daemon's answer, as JSON values; for the threads of `work`.
-
-        If the client is gone, a request that only reads is cancelled.
-
-        Raises:
-            SnapdError: the error that answers it.
-        """
+        """Sends a request to the daemon, in a thread of `work`; a read is cancelled if the client disconnects."""
         return self.service.link.request(method, params, self._cancellation if self.route.verb == "GET" else None)
 
     def check_session(self) -> None:
-        """Makes sure that the step is one of the session that the path names; for the threads of `work`.
-
-        Raises:
-            UnknownSession: there is no such session.
-            UnknownStep: the session has no such step.
-        """
+        """Raises `UnknownSession` or `UnknownStep` if the step is not of the path's session; in a thread of `work`."""
         session, step = self.given["id"], self.given["stepId"]
         found = self.ask("step/find", {"prefix": step, "sessionId": session, "limit": 1})["steps"]
         if not any(each["stepId"] == step for each in found):
             raise UnknownStep(f"session {session} has no step {step}", sessionId=session, stepId=step)
 
     async def work(self, work: Callable[[], T], executor: Executor | None = None) -> T:
-        """The result of work that waits for the daemon, done in another thread.
-
-        If the client leaves meanwhile, what only reads is cancelled; what changes something goes on to its end.
-
-        Args:
-            work: what to do.
-            executor: the threads that do it; default: those of the service.
-
-        Raises:
-            SnapdError: `work` raised it.
-        """
+        """Runs blocking work in a thread; if the client disconnects, read-only work is cancelled."""
         loop = asyncio.get_running_loop()
         doing = loop.run_in_executor(executor or self.service.executor, work)
         leaving = asyncio.ensure_future(self._left())
@@ -162,22 +103,16 @@ class ApiRequest:
             return await doing
         finally:
             leaving.cancel()
-            # also where this task itself was cancelled
+            # also if this task itself was cancelled
             self._cancellation.cancel()
 
     async def _left(self) -> None:
-        """Returns when the client is gone."""
         while (await self.request.receive())["type"] != "http.disconnect":
             pass
 
 
 async def body_of(request: Request) -> bytes:
-    """The body of a request.
-
-    Raises:
-        BodyTooSlow, BodyTooLarge: it did not come, or there is too much of it.
-        Cancelled: the client has left in the middle of it.
-    """
+    """The body of a request. Raises `BodyTooSlow`, `BodyTooLarge`, or `Cancelled` if the client disconnects."""
     try:
         return await asyncio.wait_for(request.body(), _BODY_SECONDS)
     except TimeoutError as error:
@@ -187,21 +122,17 @@ async def body_of(request: Request) -> bytes:
 
 
 def as_json(value: Any) -> Response:
-    """An answer that is JSON."""
+    """A JSON response."""
     return json_of(orjson.dumps(value))
 
 
 def json_of(data: bytes) -> Response:
-    """An answer that is JSON, encoded already."""
+    """A response from encoded JSON."""
     return Response(data, media_type="application/json")
 
 
 async def relay(asked: ApiRequest) -> Response:
-    """The result of the route's method.
-
-    Raises:
-        SnapdError: the error that answers it.
-    """
+    """The result of the route's wire method."""
     method = asked.route.method
     assert method is not None
     name: Any = method.name

@@ -1,4 +1,4 @@
-"""The routes that no method of the protocol has: contents, status, what a session changed, and going back."""
+"""Routes without a wire method: file contents, status, the diff of a session, and reverts."""
 
 from __future__ import annotations
 
@@ -35,20 +35,15 @@ IMAGES = {
     ".svg": "image/svg+xml",
     ".webp": "image/webp",
 }
-"""The types that a name may give contents; everything else is bytes."""
+"""Content types by file extension; everything else is sent as bytes."""
 _SYMLINK = "120000"
 _OF_SVG = {"Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'"}
-"""An SVG is a document, with scripts: none of them runs, and nothing is loaded."""
+"""An SVG may contain scripts: none may run, and nothing may be loaded."""
 SECONDS = 5.0
-"""How long the daemon may take to answer."""
 
 
 async def content(asked: ApiRequest) -> Response:
-    """The bytes of a file in a snapshot, or of the file as it is now.
-
-    Raises:
-        SnapdError: the error that answers it; `UnknownSnapshot` if there is no snapshot at all.
-    """
+    """The bytes of a file in a snapshot or in the folder. Raises `UnknownSnapshot` if there is no snapshot at all."""
 
     def work() -> tuple[bytes, str]:
         file = asked.params["file"]
@@ -59,13 +54,13 @@ async def content(asked: ApiRequest) -> Response:
     data, name = await asked.work(work)
     kind = IMAGES.get(os.path.splitext(name)[1].lower(), PLAIN)
     headers = _OF_SVG if kind == IMAGES[".svg"] else {}
-    # a browser that is led here shows an image, and saves all else
+    # a browser that opens this URL shows images and downloads everything else
     shown = "attachment" if kind == PLAIN else "inline"
     return Response(data, media_type=kind, headers={"Content-Disposition": shown, **headers})
 
 
 def _now(asked: ApiRequest, file: str) -> str:
-    """The snapshot of the folder as it is: whoever compares with the folder has one taken."""
+    """The snapshot of the folder as it is: comparing with the folder takes one."""
     some = _latest(asked)
     asked.ask("snapshot/diffFull", {"from": some, "files": [file], "contents": False})
     return _latest(asked)
@@ -79,7 +74,7 @@ def _latest(asked: ApiRequest) -> str:
 
 
 async def status(asked: ApiRequest) -> Response:
-    """The state of the folder; this route answers also where the daemon does not."""
+    """The state of the folder; this route answers even if the daemon does not."""
     service = asked.service
     answer: dict[str, Any] = {
         "root": os.fsencode(service.folder).decode("utf-8", "replace"),
@@ -104,12 +99,10 @@ async def status(asked: ApiRequest) -> Response:
 
 
 def _degraded(found: StatusResult) -> str | None:
-    """What the daemon says is wrong."""
     return "; ".join(found.get("settingsProblems", ())) or None
 
 
 def _off(found: StatusResult) -> str:
-    """Who has turned snapshots off."""
     sources = (each["source"] for each in found.get("settings", ()) if each["name"] == "snapshot")
     return f"snapshots are turned off by the setting 'snapshot' ({next(sources, 'default')})"
 
@@ -119,15 +112,10 @@ logger = logging.getLogger(__name__)
 _OF_REVERT = ("messageId", "partId", "snapshot", "diff", "applied", "files")
 _SPELLED = {"messageID": "messageId", "partID": "partId"}
 _ON_A_PAGE = 500
-"""Sessions that are asked for at once."""
 
 
 async def diff(asked: ApiRequest) -> Response:
-    """All that the session changed; one page of it where the client asks for pages.
-
-    Raises:
-        SnapdError: the error that answers it, or its first page.
-    """
+    """All changes of the session, or one page of them if the client asks for pages."""
     if "cursor" in asked.params or "limit" in asked.params:
         return await relay(asked)
     page = await asked.work(partial(_page, asked))
@@ -142,7 +130,7 @@ def _page(asked: ApiRequest, cursor: str | None = None) -> SessionDiffResult:
 
 
 async def _joined(asked: ApiRequest, page: SessionDiffResult) -> AsyncIterator[bytes]:
-    """One answer of all pages, of which no more than one is kept in memory."""
+    """Joins all pages into one answer, with at most one page in memory."""
     yield b'{"diffs":['
     separator = b""
     while True:
@@ -155,25 +143,21 @@ async def _joined(asked: ApiRequest, page: SessionDiffResult) -> AsyncIterator[b
         try:
             page = await asked.work(partial(_page, asked, cursor))
         except SnapdError as error:
-            # the JSON stays cut off, so that nobody takes it for all of it
+            # the JSON stays incomplete, so that no client takes it for the whole answer
             logger.warning("an answer was cut off: %s", error.kind)
             return
     yield b"]}"
 
 
 async def revert(asked: ApiRequest) -> Response:
-    """Goes back to before a message, or a part of it.
-
-    Raises:
-        SnapdError: the error that answers it.
-    """
+    """Reverts the session to before a message or a part of it."""
 
     def work() -> Mapping[str, Any]:
         outcome: Mapping[str, Any] = asked.ask("session/revert", asked.params)
         if asked.params.get("dryRun"):
             return outcome
         done = {name: outcome[name] for name in _OF_REVERT if name in outcome}
-        # as agents spell them
+        # the agents' spelling
         done |= {spelled: outcome[name] for spelled, name in _SPELLED.items() if name in outcome}
         return {**_session(asked), "revert": done}
 
@@ -181,11 +165,7 @@ async def revert(asked: ApiRequest) -> Response:
 
 
 async def unrevert(asked: ApiRequest) -> Response:
-    """Takes a revert back.
-
-    Raises:
-        SnapdError: the error that answers it.
-    """
+    """Undoes a revert."""
 
     def work() -> Mapping[str, Any]:
         outcome = asked.ask("session/unrevert", asked.params)
@@ -195,7 +175,6 @@ async def unrevert(asked: ApiRequest) -> Response:
 
 
 def _session(asked: ApiRequest) -> Session:
-    """The session as it is now."""
     wanted = asked.params["sessionId"]
     for each in pages(asked.ask, "session/list", {"limit": _ON_A_PAGE}, "sessions"):
         if each["sessionId"] == wanted:

@@ -21,23 +21,18 @@ if TYPE_CHECKING:
     from .asking import ApiRequest
 
 HEARTBEAT = 15.0
-"""Seconds without an event after which a comment is sent, so that nothing in between takes the stream for dead."""
+"""Seconds without an event after which a comment is sent, so that proxies keep the stream open."""
 _RETRY = 1000
-"""Milliseconds after which a browser comes again."""
+"""Milliseconds after which a browser reconnects."""
 _LAST_SECONDS = 1.0
 _NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 async def events(asked: ApiRequest) -> Response:
-    """What the daemon tells from now on, or since the event with the id in `Last-Event-ID`.
-
-    Raises:
-        InvalidParams: the id is none that this server gave.
-        Busy: there are too many streams.
-    """
+    """Streams notifications since `Last-Event-ID` or from now on. Raises `Busy` if there are too many streams."""
     since = _since(asked)
     hub = asked.service.hub
-    # from here on, before the daemon is asked: nothing falls between its answer and what it tells
+    # before the request to the daemon, so that no event is lost between its answer and the stream
     waiting = hub.add()
     if waiting is None:
         raise Busy(f"{MAX_STREAMS} streams of events are open")
@@ -56,7 +51,7 @@ def _since(asked: ApiRequest) -> int | None:
         if since is not None and since < 0:
             raise InvalidParams("since: expected the id of an event", field="since")
         return since
-    # before the first event, a browser sends an empty one
+    # a browser sends an empty id before the first event
     if not given:
         return None
     if not _NUMBER.fullmatch(given):
@@ -72,13 +67,10 @@ def _missed(asked: ApiRequest, since: int) -> list[Event]:
 
 
 class _Stream(Response):
-    """Sends events until the client leaves, or does not read.
+    """Sends events until the client disconnects or stops reading.
 
-    Args:
-        hub: from which it takes them.
-        waiting: what has been told since it was opened.
-        missed: what was told before that.
-        begins_at: the number of the latest notification that the client knows.
+    `waiting` has the events since the stream was opened, `missed` those before; `begins_at` is the number of the latest
+    notification that the client has.
     """
 
     media_type = "text/event-stream"
@@ -92,7 +84,6 @@ class _Stream(Response):
         self._seq = begins_at
 
     async def __call__(self, _: Scope, receive: Receive, send: Send) -> None:
-        """Answers (the interface of ASGI)."""
         sending = asyncio.ensure_future(self._send(send))
         over = [asyncio.ensure_future(_left(receive)), asyncio.ensure_future(self._waiting.has_ended.wait())]
         try:
@@ -101,13 +92,13 @@ class _Stream(Response):
             self._hub.remove(self._waiting)
             for task in (sending, *over):
                 task.cancel()
-        # whoever does not read does not take this either
+        # a client that does not read does not accept this either
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(send({"type": "http.response.body", "body": b""}), _LAST_SECONDS)
 
     async def _send(self, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        # an id alone is no event, but the browser remembers it
+        # an id alone is not an event, but the browser remembers it
         await _send(send, b"retry: %d\nid: %d\n\n" % (_RETRY, self._seq))
         await self._pass_on(send, self._missed)
         self._missed = []
@@ -120,7 +111,7 @@ class _Stream(Response):
 
     async def _pass_on(self, send: Send, found: list[Event]) -> None:
         for event in found:
-            # what was told while the daemon was asked comes twice
+            # events during the request to the daemon are in both lists
             if event.seq is None or event.is_reset or event.seq > self._seq:
                 self._seq = self._seq if event.seq is None else event.seq
                 await _send(send, event.data)
@@ -131,6 +122,5 @@ async def _send(send: Send, data: bytes) -> None:
 
 
 async def _left(receive: Receive) -> None:
-    """Returns when the client is gone."""
     while (await receive())["type"] != "http.disconnect":
         pass

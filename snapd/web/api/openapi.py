@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .routes import Input, Route
 
 _DESCRIPTION = (
-    "What snapd knows of one folder, and how to take back what agents did in it. Answers are the results of the "
+    "The history of one folder, and how to undo what agents did in it. Answers are the results of the "
     "methods of snapd's protocol. Every error is a problem (RFC 9457) with a `kind` that is stable, and a `hint` that "
     "says what to do. A name in a query or a body that the protocol does not know is refused."
 )
@@ -28,12 +28,7 @@ _JSON = "application/json"
 
 
 def document(routes: Iterable[Route], cookie: str) -> dict[str, Any]:
-    """The document.
-
-    Args:
-        routes: of the API.
-        cookie: the name of the cookie.
-    """
+    """Returns the OpenAPI document; `cookie` is the cookie's name."""
     schemas: dict[str, Any] = {"Problem": _problem()}
     paths: dict[str, Any] = {}
     for route in routes:
@@ -56,12 +51,6 @@ def document(routes: Iterable[Route], cookie: str) -> dict[str, Any]:
 
 
 class _Schemas:
-    """Puts the schemas of classes among the others, once each.
-
-    Args:
-        schemas: of all routes, by the names of the classes.
-    """
-
     def __init__(self, schemas: dict[str, Any]) -> None:
         self._schemas = schemas
 
@@ -69,7 +58,7 @@ class _Schemas:
         """A reference to the schema of a class."""
         name = cls.__name__
         if name not in self._schemas:
-            # before its fields are looked at: one may lead here again
+            # before the fields are read: they may refer back to this class
             self._schemas[name] = {}
             self._schemas[name] |= object_schema(cls, self.refer)
         return {"$ref": f"#/components/schemas/{name}"}
@@ -112,7 +101,7 @@ def _parameter(each: Input, schemas: _Schemas) -> dict[str, Any]:
         "schema": type_schema(str if each.place == "path" and each.takes_many else each.kind, schemas.refer),
     }
     if each.takes_many and each.place == "query":
-        # a list of words is one text with commas; names of files may have commas, and are given one by one
+        # a list of words is comma-separated; file names may contain commas, so each is its own parameter
         parameter |= {"style": "form", "explode": not each.is_choice}
     return parameter
 
@@ -153,7 +142,7 @@ def _problems(kinds: Iterable[str]) -> dict[str, Any]:
     for kind in kinds:
         by_status.setdefault(STATUS[kind], []).append(kind)
     found = {str(status): _refusal(by_status[status]) for status in sorted(by_status)}
-    # the daemon may be gone, or something may have no words of its own
+    # for a missing daemon and errors without a status of their own
     return {**found, "default": _refusal([])}
 
 

@@ -1,4 +1,4 @@
-"""Reads what a request asks for: values of the path, the query and the body, checked as those of the wire are."""
+"""Reads and checks the values in the path, query and body of a request, as the wire does."""
 
 from __future__ import annotations
 
@@ -27,30 +27,16 @@ _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _BOOLEANS = {"true": True, "false": False}
 _PARAMS: Iterable[type[attrs.AttrsInstance]] = [method.params for method in METHODS.values()]
 _OF_THE_WIRE = frozenset(wire_name(field.name) for params in _PARAMS for field in fields_of(params))
-"""What any method of the wire takes."""
 _MOST_IN_QUERY = 1000
-"""Fields of a query."""
 
 
 def from_path(route: Route, given: Mapping[str, str]) -> dict[str, str]:
-    """The values of the path, by the names that the route has for them.
-
-    Args:
-        route: says what it takes.
-        given: what stands in the path, percent-encoded.
-
-    Raises:
-        InvalidParams: a value is not UTF-8.
-    """
+    """The decoded path values by the route's names. Raises `InvalidParams` for a value that is not UTF-8."""
     return {each.name: _decoded(each.name, given[each.name]) for each in route.inputs if each.place == "path"}
 
 
 def from_query(route: Route, query: bytes) -> dict[str, Any]:
-    """The values of a query, as JSON values, by the names that the route has for them.
-
-    Raises:
-        InvalidParams: one is malformed, of the wrong type, or unknown.
-    """
+    """The query's values by the route's names. Raises `InvalidParams` if one is malformed, mistyped or unknown."""
     try:
         pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_MOST_IN_QUERY)
     except ValueError as error:
@@ -64,28 +50,20 @@ def from_query(route: Route, query: bytes) -> dict[str, Any]:
 
 
 def from_body(route: Route, body: bytes) -> dict[str, Any]:
-    """The values of a body, by the names that the route has for them; an empty body is an empty object.
-
-    Raises:
-        InvalidParams: it is no JSON object, or has a field that the route does not have.
-    """
+    """The body's values by the route's names; an empty body is an empty object. Raises `InvalidParams`."""
     try:
         given = orjson.loads(body) if body.strip() else {}
     except orjson.JSONDecodeError as error:
-        raise InvalidParams(f"the body is no JSON: {error}", field="body") from error
+        raise InvalidParams(f"the body is not JSON: {error}", field="body") from error
     if not isinstance(given, dict):
-        raise InvalidParams("the body is no JSON object", field="body")
+        raise InvalidParams("the body is not a JSON object", field="body")
     known = _known(route, given, "body")
     # null means that a field is absent, as on the wire
     return {known[name].name: given[name] for name in known if given[name] is not None}
 
 
 def as_params(route: Route, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The params that the values stand for, as JSON values of the wire's names.
-
-    Raises:
-        InvalidParams: they do not fit the class of the route's params; `field` has the name that the route has for it.
-    """
+    """Converts values to wire params. Raises `InvalidParams`, whose `field` is the route's name of the field."""
     params: dict[str, Any] = {}
     for each in route.inputs:
         if each.name not in given or not each.into:
@@ -106,7 +84,6 @@ def as_params(route: Route, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _name_of(route: Route, field: str) -> str:
-    """What the route calls a field of the wire."""
     for each in route.inputs:
         wire = ".".join(each.into)
         if wire and re.match(rf"{re.escape(wire)}(?![A-Za-z])", field):
@@ -115,13 +92,10 @@ def _name_of(route: Route, field: str) -> str:
 
 
 def _known(route: Route, given: Mapping[str, Any], place: str) -> dict[str, Input]:
-    """Which input each of the given names means: the route's own name of it, or the wire's.
+    """The input for each given name, the route's or the wire's.
 
-    A name that only other methods have is ignored where nothing is changed, as on the wire. All others are refused: a
-    misspelt `dryRun` would change files.
-
-    Raises:
-        InvalidParams: a name is unknown, is that of something that the path gives, or means the same as another one.
+    A read-only route ignores names of other methods, as the wire does; all others are refused: a misspelt `dryRun`
+    would change files.
     """
     own = {name: each for each in route.inputs for name in (each.into[-1:] or (each.name,))}
     own |= {each.name: each for each in route.inputs}

@@ -1,4 +1,4 @@
-"""What a route is: a verb and a path, what it takes, and what it answers."""
+"""The description of a route: verb, path, inputs and answers."""
 
 from __future__ import annotations
 
@@ -18,24 +18,14 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"\{(\w+)\}")
 _OF_THE_CONNECTION = frozenset(wire_name(field.name) for field in fields_of(RequestParams))
-"""What this server itself says to the daemon, if anything."""
+"""Params that this server itself sets for the daemon."""
 WORKSPACE = "workspace"
-"""What every route takes in its query."""
 _ABOUT_WORKSPACE = "Another folder that the daemon has open: its absolute path, or its `file:` URI."
 
 
 @attrs.frozen
 class Input:
-    """One thing that a route takes.
-
-    Attributes:
-        name: in the path, the query or the body.
-        place: which of these.
-        into: the path of the field in the params, such as `["range", "start"]`.
-        kind: its type, as in the classes of the wire.
-        doc: what it means, in Markdown.
-        required: whether it must be there.
-    """
+    """One input; `into` is the path of its field in the params, as `("range", "start")`, and `doc` is Markdown."""
 
     name: str
     place: Literal["path", "query", "body"]
@@ -51,7 +41,7 @@ class Input:
 
     @property
     def is_choice(self) -> bool:
-        """Whether it is a list of fixed words, which a query gives as one text with commas."""
+        """Whether it is a list of fixed words, which a query gives as one comma-separated text."""
         return self.takes_many and get_origin(get_args(self.kind)[0]) is Literal
 
 
@@ -59,17 +49,9 @@ class Input:
 class Route:
     """A route of the API.
 
-    Attributes:
-        verb: of HTTP.
-        path: with the names of its parameters in braces.
-        params: the class of what it takes.
-        results: the classes of what it may answer; none if that is not JSON.
-        method: the method of the wire that it stands for, if it stands for one.
-        names: what the route calls a field of the params, where it does not call it by its name on the wire.
-        aliases: other names for some inputs, which it takes, too.
-        of_session: whether the path names a session that its step must belong to.
-        kinds: of errors that it may answer with, besides those of its method.
-        media: the types of its answer if that is not JSON.
+    `names` and `aliases` are its names of params fields that differ from the wire's. `results` is empty and `media` has
+    the content types if the answer is not JSON. `kinds` are error kinds besides those of its method. With `of_session`,
+    the path names a session that the step must belong to.
     """
 
     verb: Literal["GET", "POST"]
@@ -113,7 +95,6 @@ class Route:
 
 
 def _present(annotation: Any) -> Any:
-    """The type of a field where it is there, without its marks for the case that it is absent."""
     if get_origin(annotation) in (Union, UnionType):
         members = [each for each in get_args(annotation) if each is not NoneType]
         return members[0] if len(members) == 1 else Union[tuple(members)]  # noqa: UP007 - made at run time
@@ -121,5 +102,5 @@ def _present(annotation: Any) -> Any:
 
 
 def plain(annotation: Any) -> Any:
-    """A type without its marks, such as the least number that it may be."""
+    """A type without its annotations, such as a minimum."""
     return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation

@@ -1,4 +1,4 @@
-"""`GET /search`: looks for a text in prompts, names of files, and changed lines, newest first."""
+"""`GET /search`: finds a text in prompts, file names and changed lines, newest first."""
 
 from __future__ import annotations
 
@@ -28,31 +28,23 @@ if TYPE_CHECKING:
     Ask = Request[[]]
 
 SECONDS = 1.0
-"""How long one answer looks; the next one goes on where it ended."""
+"""How long one request searches; the next one continues from its cursor."""
 _HITS = 50
-"""In one answer, if the client does not say."""
 _ENTRIES = 50
-"""Of the history, asked for at once."""
 _LONGEST = 200
-"""Characters to look for."""
 _PLACES = ("prompts", "files", "texts")
 MATCHES = 20
-"""Files, and lines, that are listed for one step, at most."""
+"""The most files, and the most lines, listed for one step."""
 _SHOWN = 200
-"""Characters of a line or a prompt."""
+"""The most characters shown of a line or a prompt."""
 _FILES_AT_ONCE = 20
 _CHANGED_LINES = 20_000
-"""What is looked through at once: files of a step, and lines that it changed in them."""
+"""The batch that is searched at once: files of a step, and changed lines in them."""
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
 async def search(asked: ApiRequest) -> Response:
-    """What was found, and where to go on.
-
-    Raises:
-        InvalidParams: the text is empty or too long, or the cursor is that of another question.
-        SnapdError: the error that answers it.
-    """
+    """Answers with hits and a cursor. Raises `InvalidParams` for a wrong text length, or a cursor of another search."""
     text = asked.params["q"]
     if not text or len(text) > _LONGEST:
         raise InvalidParams(f"q: expected 1 to {_LONGEST} characters", field="q")
@@ -69,13 +61,9 @@ async def search(asked: ApiRequest) -> Response:
 
 @attrs.frozen
 class Position:
-    """Where to go on.
+    """Where a search continues: at `file` files into `entry` ("" for the first) of the history page `cursor`.
 
-    Attributes:
-        cursor: of the page of the history; None for the first.
-        entry: the entry of that page to go on with; "" for its first.
-        at: when that entry began: there may be newer ones before it by now, or it may have been removed.
-        file: how many files of that entry have been looked through.
+    `at` is when that entry began: newer entries may precede it by now, or it may have been removed.
     """
 
     cursor: str | None = None
@@ -84,18 +72,12 @@ class Position:
     file: int = 0
 
     def is_reached(self, entry: protocol.Entry) -> bool:
-        """Whether an entry is the one to go on with, or follows it."""
+        """Whether `entry` is the one to continue with, or comes after it."""
         return not self.entry or _key(entry) == self.entry or entry["at"] < self.at
 
 
 class Search:
-    """Looks through the history.
-
-    Args:
-        ask: asks the daemon.
-        needle: what is looked for, and where.
-        limit: hits, at most.
-    """
+    """Searches the history for at most `limit` hits."""
 
     def __init__(self, ask: Ask, needle: SearchText, limit: int) -> None:
         self._ask = ask
@@ -103,15 +85,7 @@ class Search:
         self._limit = limit
 
     def run(self, begin: Position, is_late: Callable[[], bool]) -> dict[str, Any]:
-        """Looks on until there are enough hits, or it is late; each time it gets a bit further.
-
-        Args:
-            begin: where to begin.
-            is_late: whether to stop.
-
-        Returns:
-            A `SearchResult`, as JSON values.
-        """
+        """A `SearchResult` as JSON values; searches until there are enough hits or `is_late()`, with some progress."""
         answer: dict[str, Any] = {"hits": []}
         for position, entry in self._entries(begin):
             if "until" in answer and (len(answer["hits"]) >= self._limit or is_late()):
@@ -127,11 +101,7 @@ class Search:
         return answer
 
     def position(self, cursor: str | None) -> Position:
-        """The position that a cursor stands for.
-
-        Raises:
-            InvalidParams: it is none of this question.
-        """
+        """Decodes a cursor. Raises `InvalidParams` if it belongs to another search."""
         if cursor is None:
             return Position()
         try:
@@ -141,10 +111,10 @@ class Search:
             if is_of_kinds and digest == self._digest() and file >= 0:
                 return Position(page, entry, at, file)
         except (binascii.Error, ValueError, TypeError):
-            # whatever it is, it is not one of ours
+            # not a cursor of this server
             pass
         raise InvalidParams(
-            "cursor: not the nextCursor of an answer to this question",
+            "cursor: not a nextCursor of this search",
             hint="search again without a cursor",
             field="cursor",
         )
@@ -157,7 +127,6 @@ class Search:
         return hashlib.sha256(orjson.dumps([self._needle.text, sorted(self._needle.places)])).hexdigest()[:16]
 
     def _entries(self, begin: Position) -> Iterator[tuple[Position, protocol.Entry]]:
-        """The steps and messages from a position on, each with its own position."""
         cursor, is_reached = begin.cursor, False
         while True:
             page = self._ask("session/history", {"renames": True, "limit": _ENTRIES, "cursor": cursor})
@@ -172,40 +141,34 @@ class Search:
 
 
 def _key(entry: protocol.Entry) -> str:
-    """What tells an entry from all others."""
     if entry["kind"] == "step":
         return f"step {entry['step']['stepId']}"
     return f"{entry['kind']} {entry.get('sessionId', '')} {entry.get('messageId', '')}"
 
 
 class SearchText:
-    """What is looked for.
-
-    Args:
-        text: whatever its case.
-        places: "prompts", "files", "texts".
-    """
+    """The text to find, in any case, and the places to search: "prompts", "files", "texts"."""
 
     def __init__(self, text: str, places: frozenset[str]) -> None:
         self.text = text.casefold()
         self.places = places
 
     def is_in(self, text: str | None) -> bool:
-        """Whether a text has it."""
+        """Whether `text` contains the search text."""
         return text is not None and self.text in text.casefold()
 
     def around(self, text: str) -> str:
-        """The part of a text that shows it."""
+        """The part of `text` around the match."""
         if len(text) <= _SHOWN:
             return text
-        # where case changes the length, the place is not exact
+        # approximate if case folding changes the length
         begin = max(0, min(text.casefold().find(self.text) - _SHOWN // 4, len(text) - _SHOWN))
         end = begin + _SHOWN
         return ("…" if begin else "") + text[begin:end] + ("…" if end < len(text) else "")
 
 
 def message_hit(needle: SearchText, entry: protocol.Entry) -> dict[str, Any] | None:
-    """The hit for the entry of a message, if its prompt has the text."""
+    """The hit for a message if its prompt matches."""
     if "prompts" not in needle.places or not needle.is_in(entry.get("text")):
         return None
     return {
@@ -218,13 +181,7 @@ def message_hit(needle: SearchText, entry: protocol.Entry) -> dict[str, Any] | N
 
 
 class Step:
-    """One step that is looked through.
-
-    Args:
-        ask: asks the daemon.
-        needle: what is looked for.
-        step: as the wire has it.
-    """
+    """The search in one step."""
 
     def __init__(self, ask: Ask, needle: SearchText, step: protocol.Step) -> None:
         self._ask = ask
@@ -233,14 +190,9 @@ class Step:
         self._files = step.get("files") or []
 
     def look(self, first: int, is_late: Callable[[], bool]) -> tuple[dict[str, Any] | None, int | None]:
-        """Looks at the step, and through its files from one on; at some of them in any case.
+        """Searches at least one batch of files from number `first` on, until `is_late()`.
 
-        Args:
-            first: how many files have been looked through.
-            is_late: whether to stop.
-
-        Returns:
-            The hit, and with which file to go on: None if all of the step has been looked through.
+        Returns the hit and the file to continue with: None if the whole step has been searched.
         """
         found: dict[str, Any] = {}
         if first == 0:
@@ -259,7 +211,6 @@ class Step:
         return {"kind": "step", **about, "at": self._step["startedAt"], **found}, done
 
     def _named(self) -> dict[str, Any]:
-        """What has the text of the step's description, and of the names of its files."""
         found: dict[str, Any] = {}
         needle = self._needle
         if "prompts" in needle.places and needle.is_in(self._step.get("description")):
@@ -277,11 +228,11 @@ class Step:
         return found
 
     def _lines(self, first: int, is_late: Callable[[], bool]) -> tuple[list[dict[str, Any]], int | None]:
-        """Changed lines that have the text, one more than are listed at most; and with which file to go on."""
+        """Matching changed lines, one more than are listed at most, and the file to continue with."""
         lines: list[dict[str, Any]] = []
         while first < len(self._files):
             some = self._some(first)
-            # most have nothing: one answer tells so of all of them
+            # most files have no match: one diff of all files rules them out
             if self._is_anywhere(self._diff(some)):
                 for each in some:
                     lines += self._lines_of(each, self._diff([each]))
@@ -293,7 +244,6 @@ class Step:
         return lines, None
 
     def _some(self, first: int) -> list[protocol.FileChange]:
-        """The files that are looked through at once."""
         some: list[protocol.FileChange] = []
         changed = 0
         for each in self._files[first : first + _FILES_AT_ONCE]:
@@ -317,15 +267,11 @@ class Step:
 
 
 def changed_lines(diff: str) -> Iterator[tuple[str, int, str]]:
-    """The changed lines of the unified diff of one file.
-
-    Yields:
-        "added" or "deleted", the number of the line in the new or in the old file, and its text.
-    """
+    """Yields "added" or "deleted", the number in the new or old file, and the text of each changed line of a diff."""
     old = new = old_left = new_left = 0
     for line in diff.split("\n"):
         if old_left <= 0 and new_left <= 0:
-            # until here, a line that looks like the head of a hunk is a line of the file
+            # before the hunk ends, a line that looks like a hunk header is a line of the file
             head = _HUNK.match(line)
             if head is not None:
                 old, new = int(head[1]), int(head[3])

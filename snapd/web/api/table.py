@@ -31,7 +31,7 @@ _OF_SESSION = {"sessionId": "id"}
 
 @attrs.frozen
 class Row:
-    """A route, and what makes its answer."""
+    """A route and its handler."""
 
     route: Route
     answer: Callable[[ApiRequest], Awaitable[Response]]
@@ -61,7 +61,7 @@ def _agents_own(
     results: tuple[type[attrs.AttrsInstance], ...],
     answer: Callable[[ApiRequest], Awaitable[Response]],
 ) -> Row:
-    """A route of the API that agents have, which takes their spelling of ids, too."""
+    """A route of the agent-facing API, which also accepts the agents' spelling of ids."""
     path, aliases = f"/session/{{id}}/{name}", {"messageID": "messageId", "partID": "partId"}
     return Row(Route(verb, path, method.params, results, method, names=_OF_SESSION, aliases=aliases), answer)
 
@@ -109,4 +109,4 @@ ROWS = (
     Row(Route("GET", "/status", StateParams, (Status,)), status),
     Row(Route("GET", "/events", EventsSince, (), kinds=methods.EVENTS.errors, media=("text/event-stream",)), events),
 )
-"""Every route but those of the page, of the login, and of the OpenAPI document."""
+"""Every route except those of the page, the login, and the OpenAPI document."""

@@ -11,11 +11,7 @@ __all__ = ["outputs", "protocol_markdown", "protocol_python", "protocol_typescri
 
 
 def outputs(agents: Agents) -> dict[str, str]:
-    """The text of each generated file, by its path in the repository.
-
-    Args:
-        agents: what people call them; their table is above the wire.
-    """
+    """Returns the text of each generated file by its path; `agents` has display names, from a table above the wire."""
     return {
         "docs/protocol.md": protocol_markdown(),
         "clients/typescript/src/protocol.ts": protocol_typescript(),

@@ -34,7 +34,7 @@ MEANING_OF_IDEMPOTENT = (
 
 
 def reachable_classes() -> list[WireClass]:
-    """Every class that the table reaches, each after those that it is made of."""
+    """Returns every class that the table reaches, each after those that it is made of."""
     reached: dict[WireClass, None] = {}
 
     def visit(annotation: Any) -> None:
@@ -57,12 +57,12 @@ def reachable_classes() -> list[WireClass]:
 
 
 def own_fields(cls: WireClass) -> list[attrs.Attribute[Any]]:
-    """The fields of a class without those of its base."""
+    """Returns the fields of a class without those of its base."""
     return [field for field in values.fields_of(cls) if not field.inherited]
 
 
 def base_of(cls: WireClass) -> WireClass | None:
-    """The wire class that a class extends."""
+    """Returns the wire class that a class extends."""
     base: Any = cls.__base__
     return base if attrs.has(base) else None
 
@@ -73,7 +73,7 @@ def is_optional(field: attrs.Attribute[Any]) -> bool:
 
 
 def type_of(field: attrs.Attribute[Any]) -> Any:
-    """The type of a field on the wire, where an optional one is absent rather than null."""
+    """Returns the type of a field on the wire, where an optional one is absent rather than null."""
     annotation: Any = field.type
     if is_optional(field) and get_origin(annotation) in (Union, UnionType):
         return Union[tuple(each for each in get_args(annotation) if each is not NoneType)]  # noqa: UP007 - made at run time
@@ -81,34 +81,26 @@ def type_of(field: attrs.Attribute[Any]) -> Any:
 
 
 def doc_of(cls: WireClass) -> str:
-    """What clients read about a class: its docstring, or for params, which says what the method does, its name."""
+    """Returns a class's docstring for clients; for params, whose docstring describes the method, its name."""
     requests = {method.params: name for name, method in METHODS.items()}
     sender = (requests | {each.params: name for name, each in NOTIFICATIONS.items()}).get(cls)
     return f"The params of `{sender}`." if sender else inspect.cleandoc(cls.__doc__ or "")
 
 
 def one_line(text: str) -> str:
-    """A text of several lines as one."""
+    """Joins the lines of a text."""
     return " ".join(text.split())
 
 
 @attrs.frozen
 class Notation:
-    """How a language writes the types of fields.
+    """How a language writes the types of fields; a class is written by its own name."""
 
-    Attributes:
-        names: of the plain types. A class is written by its own name.
-        array: the type of an array, with `{}` for that of its members.
-        mapping: the type of an object whose names are data, with `{}` for that of its members.
-        literal: writes the type that has only the given values.
-        aliases: the types that it writes by name, as in `values.ALIASES`.
-    """
-
-    names: Mapping[Any, str]
-    array: str
-    mapping: str
-    literal: Callable[[tuple[Any, ...]], str]
-    aliases: Mapping[str, Any]
+    names: Mapping[Any, str]  # of the plain types
+    array: str  # the type of an array, with `{}` for that of its members
+    mapping: str  # the type of an object whose names are data, with `{}` for that of its members
+    literal: Callable[[tuple[Any, ...]], str]  # writes the type that has only the given values
+    aliases: Mapping[str, Any]  # the types that it writes by name, as in `values.ALIASES`
 
     def write(self, annotation: Any, *, named: bool = True) -> str:
         """Writes a type; `named` says whether it may be one of the aliases."""
@@ -131,5 +123,5 @@ class Notation:
 
 
 def without_links(markdown: str) -> str:
-    """A text with the words of its links to the reference in place of the links."""
+    """Replaces the links to the reference by their words."""
     return re.sub(r"\[([^]]+)\]\(#[^)]*\)", r"\1", markdown)

@@ -1,4 +1,4 @@
-"""JSON schemas of classes that are written as those of the wire are."""
+"""JSON schemas of classes that are defined like those of the wire."""
 
 from __future__ import annotations
 
@@ -20,11 +20,9 @@ _PLAIN = {str: "string", bool: "boolean", int: "integer", float: "number", NoneT
 
 
 def object_schema(cls: WireClass, refer: Callable[[WireClass], dict[str, Any]]) -> dict[str, Any]:
-    """The schema of a class.
+    """Returns the schema of a class, with its docstring and the annotations of its fields as descriptions.
 
-    Args:
-        cls: the class; its docstring and the annotations of its fields become descriptions.
-        refer: gives the schema that stands where a field is of another class: a reference, or that class's own.
+    `refer` returns the schema for a field of another class: a reference, or that class's own.
     """
     fields = fields_of(cls)
     return {
@@ -42,7 +40,7 @@ def object_schema(cls: WireClass, refer: Callable[[WireClass], dict[str, Any]]) 
 
 
 def type_schema(annotation: Any, refer: Callable[[WireClass], dict[str, Any]]) -> dict[str, Any]:
-    """The schema of the type of a field; `refer` is that of `object_schema`."""
+    """Returns the schema of the type of a field; `refer` is that of `object_schema`."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         base, *marks = arguments

@@ -40,7 +40,7 @@ _NOTATION = Notation(
 
 
 def protocol_markdown() -> str:
-    """The prose of `prose.md`, with its `{{slots}}` filled from the table."""
+    """Returns the prose of `prose.md`, with its `{{slots}}` filled from the table."""
     slots = {
         "version": str(PROTOCOL_VERSION),
         "request_params": _table(RequestParams),
@@ -67,7 +67,7 @@ def protocol_markdown() -> str:
 
 
 def _value_classes() -> list[WireClass]:
-    """The classes that the page describes once, apart from the methods that use them."""
+    """Returns the classes that the page describes once, apart from the methods that use them."""
     described = {RequestParams, NotificationParams, *(each.params for each in NOTIFICATIONS.values())}
     for method in METHODS.values():
         described |= {method.params} if _is_shared(method.result) else {method.params, method.result}

@@ -1,7 +1,7 @@
-"""Generates what the Python client needs, as it imports nothing of snapd: the shapes, and the table of methods.
+"""Generates what the Python client, which imports nothing of snapd, needs: the types, and the table of methods.
 
-The client needs the standard library alone, whatever its version: a class that has required
-and optional fields gets a base for the required ones.
+The client needs the standard library alone, whatever its version: a class that has required and optional fields gets a
+base for the required ones.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _NOTATION = Notation(
 
 
 def protocol_python() -> str:
-    """The shapes of params, results and notifications."""
+    """Returns the types of params, results and notifications."""
     classes = reachable_classes()
     names = sorted([*values.ALIASES, *(cls.__name__ for cls in classes)])
     head = "\n".join(
@@ -78,7 +78,7 @@ def protocol_python() -> str:
 
 
 def methods_python() -> str:
-    """What the client knows of each method: its types, whether it may be sent again, and a method of `Client`."""
+    """Returns the table of methods: types, whether a request may be sent again, and a method of `Client` for each."""
     idempotent = "\n".join(f"    {json.dumps(each.name)}: {_literal(each.idempotent)}," for each in METHODS.values())
     overloads = "\n".join(_overload(each, "") for each in METHODS.values())
     directed = "\n".join(_overload(each, "to: Any, ") for each in METHODS.values())
@@ -149,7 +149,7 @@ class Methods(Requests):
 
 
 def _overload(method: AnyMethod, first: str) -> str:
-    """The types of one request; `first` is what comes before the name of the method."""
+    """Returns the types of one request; `first` is what comes before the name of the method."""
     params: WireClass = method.params
     default = "" if any(not is_optional(field) for field in values.fields_of(params)) else " = ..."
     head = "        @overload\n        def __call__"
@@ -165,11 +165,11 @@ def _overload(method: AnyMethod, first: str) -> str:
 
 
 _POSITIONAL = 3
-"""How many of its parameters a method takes by position, at most."""
+"""The maximum number of positional parameters of a method."""
 
 
 def _wrappers(method: AnyMethod) -> Iterator[str]:
-    """The methods of the client for one of the protocol: one, and one more that iterates over all pages."""
+    """Yields the client's methods for one of the protocol: one, and one more that iterates over all pages."""
     family, _, verb = method.name.partition("/")
     snake = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in verb)
     name = snake if family == "snapshot" else f"{family}_{snake}"
@@ -218,7 +218,7 @@ def _wrapper(name: str, fields: list[attrs.Attribute[Any]], result: str, doc: st
 
 
 def _split(line: str) -> str:
-    """A parameter; a long literal with each of its values in a line."""
+    """Returns a parameter; a long literal has each of its values on a line."""
     if len(line) <= _WIDTH:
         return line
     name, _, choices = line.removesuffix("],").partition("Literal[")
@@ -226,7 +226,7 @@ def _split(line: str) -> str:
 
 
 def _parameter(field: attrs.Attribute[Any]) -> str:
-    """The type of a parameter, with its default."""
+    """Returns the type of a parameter, with its default."""
     if field.name in ("files", "force"):
         kind = "Iterable[FileName]"
     elif field.name in ("file", "directory"):
@@ -239,7 +239,7 @@ def _parameter(field: attrs.Attribute[Any]) -> str:
 
 
 def _argument(field: attrs.Attribute[Any]) -> str:
-    """What a parameter is on the wire."""
+    """Returns the value of a parameter on the wire."""
     if field.name in ("files", "force"):
         return f"self._names({field.name}, workspace_uri)"
     if field.name == "file":
@@ -252,7 +252,7 @@ def _argument(field: attrs.Attribute[Any]) -> str:
 
 
 def _named(kind: str) -> str:
-    """A type whose names are qualified by the module of the shapes."""
+    """Returns a type whose names are qualified by the module of the types."""
     return re.sub(r"\b(?!Literal\b)[A-Z]\w+(?![^\[]*\"\])", r"p.\g<0>", kind)
 
 
@@ -283,7 +283,7 @@ def _class(cls: WireClass) -> str:
 
 
 def _written(field: attrs.Attribute[Any], absent: str) -> str:
-    """The type of a field; `absent` is what else an optional one may be."""
+    """Returns the type of a field; `absent` is what else an optional one may be."""
     return _NOTATION.write(type_of(field)) + (absent if is_optional(field) else "")
 
 

@@ -36,7 +36,7 @@ _NOTATION = Notation(
 
 
 def protocol_typescript() -> str:
-    """The text of the file."""
+    """Returns the text of the file."""
     blocks = [
         f"// {BANNER}",
         f"export const PROTOCOL_VERSION = {PROTOCOL_VERSION};",

@@ -174,7 +174,7 @@ Agents = dict[str, words.AgentWords]
 
 
 def agent_words_python(agents: Agents) -> str:
-    """The text of `snapd/wire/agent_words.py`."""
+    """Returns the text of `snapd/wire/agent_words.py`."""
     rows = "".join(f'    "{name}": ("{words.title}", "{words.colour}"),\n' for name, words in agents.items())
     return f'''# {BANNER}
 """What people call each agent, and its colour: from the rows of `snapd/agents/table.py`."""
@@ -185,7 +185,7 @@ TITLES_AND_COLOURS = {{
 
 
 def words_typescript(agents: Agents) -> str:
-    """The text of `clients/typescript/src/words.ts`."""
+    """Returns the text of `clients/typescript/src/words.ts`."""
     maps = (*_MAPS, ("AGENTS", agents))
     tables = [f"export const {name}: {_TYPES.get(name, _MAP)} = {{\n{_rows(table)}\n}};" for name, table in maps]
     tables += [
@@ -196,7 +196,7 @@ def words_typescript(agents: Agents) -> str:
 
 
 def words_lua(agents: Agents) -> str:
-    """The text of `clients/neovim/lua/snapd/words.lua`."""
+    """Returns the text of `clients/neovim/lua/snapd/words.lua`."""
     maps = (*_MAPS, ("AGENTS", agents))
     tables = [f"M.{name} = {{\n{_rows(table, ' =')}\n}}" for name, table in maps]
     tables += [f"M.{name} = {{{_members(values, ' =')}}}" for name, values in _LISTS]

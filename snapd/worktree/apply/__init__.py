@@ -1,1 +1,1 @@
-"""Carries out a plan on the work tree, and clears up after one that was cut short."""
+"""Applies a plan to the work tree, and cleans up after an interrupted one."""

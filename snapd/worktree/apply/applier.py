@@ -1,7 +1,6 @@
-"""Applies a plan: writes all new files aside first, then moves them into place, one by one.
+"""Applies a plan: stages all new files, then moves them into place one by one; follows no symlink.
 
-It writes nothing in place and follows no symlink. It leaves and reports a file that is no longer what the plan saw. If
-the disk is full, that shows while it writes aside, and the work tree is unchanged.
+A full disk shows while staging, when the work tree is still unchanged. Files that differ from what the plan saw stay.
 """
 
 from __future__ import annotations
@@ -31,13 +30,7 @@ _T = TypeVar("_T")
 
 
 class Applier:
-    """Applies one plan to a work tree.
-
-    Args:
-        root: descriptor of the workspace.
-        umask: of the user; limits the permissions of restored files.
-        chunks: returns a blob's bytes.
-    """
+    """Applies one plan to a work tree; `umask` limits the permissions of restored files."""
 
     def __init__(self, root: int, umask: int, chunks: Callable[[ObjectId], Iterator[bytes]]) -> None:
         self._root = root
@@ -53,13 +46,12 @@ class Applier:
         self._torn: set[RelPath] = set()
 
     def apply(self, plan: Plan, call: Call) -> tuple[FileOutcome, ...]:
-        """Applies the plan; gives the outcome for each of its files, ordered by path.
+        """Applies the plan and returns the outcome for each of its files, ordered by path.
 
-        Raises:
-            StorageFull, StoreCorrupt, IoError, Cancelled: nothing was changed.
-            Interrupted: part of the plan was applied; recovery applies the rest.
+        Raises `Interrupted` if part of it was applied (recovery applies the rest), or another error if nothing was
+        changed.
         """
-        # a plan kept for after a crash comes from the disk, which may have damaged it
+        # a plan kept for recovery comes from the disk, which may have damaged it
         plan.check()
         self._outcomes = {outcome.path: outcome for outcome in plan.settled}
         self._call = call
@@ -77,7 +69,7 @@ class Applier:
         staged: list[NewFile] = []
         try:
             moves = self._ready(directory_moves(self._root, plan))
-            # nothing may be written aside in a directory that moves, nor may its new name be taken
+            # nothing may be staged in a directory that moves, nor take its new name
             leaving.update(above for move in moves for above in move.directories)
             moved = {write.path for move in moves for write in move.writes}
             self._stage_all([write for write in plan.writes if write.path not in moved], leaving, staged)
@@ -100,7 +92,7 @@ class Applier:
             self._stage_all(left, leaving, staged)
             self._move_all(plan, pairs, staged, call)
         except Interrupted:
-            # recovery writes them again
+            # recovery stages them again
             for item in staged:
                 self._new.discard(item)
             raise
@@ -113,7 +105,7 @@ class Applier:
         return ready
 
     def _keep(self, move: DirectoryMove, reason: str) -> None:
-        """Leaves what no snapshot has where it is."""
+        """Keeps what no snapshot has where it is."""
         self._outcomes.update((delete.path, FileOutcome(delete.path, "kept", reason)) for delete in move.deletes)
 
     def _move_all(self, plan: Plan, pairs: MovePairs, staged: Sequence[NewFile], call: Call) -> None:
@@ -139,10 +131,10 @@ class Applier:
             outcome = attrs.evolve(self._outcomes[path], path=delete.path)
             self._outcomes[delete.path] = outcome if outcome.is_left else FileOutcome(delete.path, "deleted")
         if self._delete_last(plan, pairs, call):
-            # not those that are gone: by now, a file may have the name of one
+            # without those that are gone: a file may have such a name by now
             staying = self._directories.remove(staying)
         for path, error in staying.items():
-            # it may have files of somebody else
+            # another program may have put files there
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 self._fail(path, error)
             elif path in self._torn:
@@ -156,7 +148,7 @@ class Applier:
             self._attempt(path, partial(set_permissions, self._root, path, permissions))
         self._directories.sync()
 
-    # -- writing aside
+    # -- staging
 
     def _stage_all(self, writes: Sequence[Write], leaving: set[RelPath], staged: list[NewFile]) -> None:
         def progress(done: int) -> None:
@@ -171,7 +163,7 @@ class Applier:
             in_parallel(lambda write: self.stage(write, leaving, staged), writes, progress)
 
     def stage(self, write: Write, leaving: set[RelPath], staged: list[NewFile]) -> None:
-        """Writes a new file beside its place."""
+        """Writes a new file next to its final place."""
         self._call.check()
         try:
             directory = self._place(write.path, leaving)
@@ -183,7 +175,7 @@ class Applier:
             self._fail(write.path, error)
 
     def _place(self, path: RelPath, leaving: set[RelPath]) -> RelPath:
-        """The directory to write a new file to; makes that which the file belongs in, if it can."""
+        """Returns the directory to stage a new file in; creates the file's own directory if possible."""
         above = path.rpartition(b"/")[0]
         place = self._places.get(above)
         if place is None:
@@ -195,7 +187,7 @@ class Applier:
     # -- moving into place
 
     def _move_directories(self, moves: Sequence[DirectoryMove], blocked: Collection[RelPath]) -> list[Write]:
-        """Moves directories as a whole; gives the writes of those that have to be moved file by file."""
+        """Moves whole directories; returns the writes of those that must be moved file by file."""
         left: list[Write] = []
         for move in moves:
             self._call.check()
@@ -213,7 +205,7 @@ class Applier:
             if not move.rename(self._directories.open_or_make):
                 return False
         except OSError:
-            # some file systems and mount points refuse it; what else is wrong shows at each file
+            # some file systems and mount points refuse it; other problems show at each file
             return False
         failpoint("apply.directory_moved")
         self._moved.add(move)
@@ -238,7 +230,7 @@ class Applier:
                 self._new.discard(item)
 
     def move(self, item: NewFile) -> None:
-        """Moves a staged file to its place."""
+        """Moves a staged file into place."""
         path = item.write.path
         above, _, name = path.rpartition(b"/")
         failpoint("apply.move")
@@ -259,7 +251,7 @@ class Applier:
             self._outcomes[path] = FileOutcome(path, "conflict", "changedMeanwhile")
             self._new.discard(item)
 
-    # -- taking away
+    # -- deleting
 
     def _attempt_deletes(self, deletes: Sequence[Delete]) -> None:
         for delete in deletes:
@@ -267,7 +259,7 @@ class Applier:
             self._attempt(delete.path, partial(self.delete, delete))
 
     def delete(self, delete: Delete) -> None:
-        """Deletes a file, if it is as it was captured."""
+        """Deletes a file if it still is as captured."""
         above, _, name = self._moved.place_of(delete.path).rpartition(b"/")
         failpoint("apply.delete")
         with opened_directory(self._root, above) as descriptor:
@@ -279,7 +271,7 @@ class Applier:
             self._outcomes[delete.path] = FileOutcome(delete.path, "conflict", "changedMeanwhile")
 
     def _delete_last(self, plan: Plan, pairs: MovePairs, call: Call) -> bool:
-        """Deletes the files that others are moved away from; gives whether there are any."""
+        """Deletes the old names of moved files; returns whether there are any."""
         waited = [
             delete for delete in plan.deletes if delete.path in pairs.deferred and delete.path not in self._outcomes
         ]
@@ -294,11 +286,7 @@ class Applier:
     # -- helpers
 
     def _for_each(self, work: Callable[[Sequence[_T]], None], groups: Sequence[Sequence[_T]]) -> None:
-        """Changes names, each group in one thread.
-
-        A local file system changes a name in its memory: one thread is quicker than several that wait for the
-        interpreter. Another one may ask its server for each name.
-        """
+        """Changes names, each group in one thread; on a local file system, one thread for all is faster."""
         if can_sync_together(self._root):
             for group in groups:
                 work(group)

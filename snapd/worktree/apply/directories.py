@@ -1,7 +1,6 @@
-"""Makes, removes and moves directories for a plan; and says which changes wait for others that they belong to.
+"""Makes, removes and moves directories for a plan, and determines which changes depend on others.
 
-A file that moves is written under its new name before it is deleted under the old one, and not deleted if it could not
-be written: it is always there under one of them.
+A moved file is written under its new name before the old one is deleted, so it always exists under one of them.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from snapd.worktree.fs.system import can_sync_together, rename_no_replace, sync_
 from .files import TOGETHER_FROM, in_parallel
 
 TROUBLE = FULL | {errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
-"""Errors of the disk or the process, not of the file at which they show."""
+"""Errors of the disk or the process, not of one file."""
 
 
 class DirectoryChanges:
@@ -41,10 +40,10 @@ class DirectoryChanges:
         self.changed: set[RelPath] = set()
 
     def make_ahead(self, directories: Sequence[RelPath], leaving: set[RelPath]) -> bool:
-        """Makes directories before any file is moved: if the disk has no room for them, nothing must change.
+        """Makes directories, innermost first, before any file is moved: if the disk is full, nothing must change.
 
-        The innermost comes first. Returns whether they are all there and stay: files that are `leaving` may have one of
-        their names. Raises `OSError` if the disk or the process is in trouble; other problems are reported later.
+        Returns whether they all exist and stay: `leaving` files may have one of their names. Raises `OSError` only for
+        `TROUBLE`.
         """
         if not leaving.isdisjoint(directories):
             return False
@@ -69,16 +68,16 @@ class DirectoryChanges:
         return True
 
     def nearest(self, path: RelPath, leaving: set[RelPath]) -> RelPath:
-        """The nearest directory above a path that exists now and will still exist when the file is moved."""
+        """Returns the nearest directory above a path that exists and will still exist when the file is moved."""
         for above in parents(path):
             if above not in leaving and self._is_there(above):
                 return above
         return b""
 
     def open_or_make(self, path: RelPath) -> int:
-        """Opens a directory; makes it, and those above it, only where it is missing."""
+        """Opens a directory; makes it and those above it where they are missing."""
         try:
-            # mostly it exists, and checking one by one takes a number of calls that grows with the square of the depth
+            # it mostly exists, and checking each part takes calls that grow with the square of the depth
             return open_directory(self._root, path)
         except FileNotFoundError:
             for above in (*reversed(parents(path)), path):
@@ -86,7 +85,7 @@ class DirectoryChanges:
             return open_directory(self._root, path)
 
     def make(self, path: RelPath) -> None:
-        """Makes a directory, with the permissions that it is to have."""
+        """Makes a directory with its planned permissions."""
         above, _, name = path.rpartition(b"/")
         descriptor = open_directory(self._root, above)
         try:
@@ -94,7 +93,7 @@ class DirectoryChanges:
             permissions = self._permissions.get(path)
             os.mkdir(name, 0o777 if permissions is None else 0o700, dir_fd=descriptor)
             if permissions is not None:
-                # until the end, files are written into it
+                # files are written into it until the end
                 set_permissions(self._root, path, permissions | 0o700)
         except FileExistsError:
             status = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
@@ -108,15 +107,15 @@ class DirectoryChanges:
 
     def take_back(self) -> None:
         """Removes the directories that were made."""
-        # inner ones first: the threads that made them noted them in any order
+        # inner ones first: threads added them in any order
         for path in sorted(self._made, reverse=True):
             above, _, name = path.rpartition(b"/")
-            # a directory that somebody has used or moved since is theirs
+            # a directory that another program has used or moved since stays
             with contextlib.suppress(OSError), opened_directory(self._root, above) as descriptor:
                 os.rmdir(name, dir_fd=descriptor)
 
     def narrowed(self) -> Iterator[tuple[RelPath, int]]:
-        """The directories that were made and are to have permissions which would have kept files out, with these."""
+        """Yields the new directories with final permissions that do not allow writing files into them."""
         for path in self._made:
             permissions = self._permissions.get(path, 0o700)
             if permissions & 0o700 != 0o700:
@@ -132,7 +131,7 @@ class DirectoryChanges:
         return None
 
     def remove(self, paths: Iterable[RelPath]) -> dict[RelPath, OSError]:
-        """Removes directories that are empty; gives those that stay, and why."""
+        """Removes empty directories; returns those that stay, and why."""
         staying: dict[RelPath, OSError] = {}
         for path in paths:
             self._call.check()
@@ -142,7 +141,6 @@ class DirectoryChanges:
         return staying
 
     def _remove(self, path: RelPath) -> OSError | None:
-        """Removes a directory if it is empty; gives why it stays, None if it is gone."""
         above, _, name = path.rpartition(b"/")
         try:
             descriptor = open_directory(self._root, above)
@@ -174,7 +172,7 @@ class DirectoryChanges:
         in_parallel(self._sync_directory, rest, lambda _: self._call.check())
 
     def _device_of(self, path: RelPath) -> int | None:
-        """The file system of a directory; None if it is none any more."""
+        """Returns the device of a directory; None if the path is no longer one."""
         try:
             with opened_directory(self._root, path) as descriptor:
                 return os.fstat(descriptor).st_dev
@@ -195,17 +193,9 @@ class DirectoryChanges:
 
 
 class DirectoryMove:
-    """A directory or a file to move, with the files of the plan that are in it.
+    """A directory or file to move, with the files of the plan in it: `deletes` by old, `coming` by new names.
 
-    Args:
-        root: descriptor of the workspace.
-        move: from where to where.
-        deletes: the files in it, under their old names.
-        coming: the files of the plan under their new names.
-
-    Attributes:
-        writes: those of `coming` that are there once it moved.
-        edits: for each other file in it that the plan writes or deletes, what the plan saw, by its new name.
+    `writes` are those of `coming` that the move puts in place; `edits` is what the plan saw of its other changes.
     """
 
     def __init__(self, root: int, move: MoveDirectory, deletes: list[Delete], coming: list[Write]) -> None:
@@ -221,17 +211,17 @@ class DirectoryMove:
 
     @property
     def paths(self) -> set[RelPath]:
-        """The files, under both names."""
+        """The files, by both names."""
         return {delete.path for delete in self.deletes} | {write.path for write in self.writes}
 
     @property
     def directories(self) -> set[RelPath]:
-        """The directory, and those in it that have files of the plan; and its new name."""
+        """The directory, those in it that have files of the plan, and its new name."""
         inside = folders_above(delete.path for delete in self.deletes)
         return {self.move.new, *inside.difference(parents(self.move.old))}
 
     def is_as_planned(self) -> bool:
-        """Whether the directory holds what the plan saw, and can be renamed: it is no mount point."""
+        """Returns whether the directory holds what the plan saw and is no mount point."""
         try:
             status = lstat_at(self._root, self.move.old)
             if status is None:
@@ -244,10 +234,7 @@ class DirectoryMove:
             return False
 
     def rename(self, open_or_make: Callable[[RelPath], int]) -> bool:
-        """Renames the directory; `open_or_make` opens the one above its new path.
-
-        Returns False if another directory has its name by now: that stays where it was. Raises `OSError` if none moved.
-        """
+        """Renames the directory; returns False if another one has the name by now, raises `OSError` on failure."""
         failpoint("apply.move_directory")
         with opened_directory(self._root, self.move.old.rpartition(b"/")[0]) as source:
             target = open_or_make(self.move.new.rpartition(b"/")[0])
@@ -263,7 +250,7 @@ class DirectoryMove:
                 os.close(target)
 
     def changed_meanwhile(self) -> set[RelPath]:
-        """The files, under their old names, that somebody changed before or while the directory moved."""
+        """Returns the files, by old names, that another program changed before or during the move."""
         try:
             status = lstat_at(self._root, self.move.new)
             if status is not None:
@@ -273,7 +260,7 @@ class DirectoryMove:
         return {delete.path for delete in self.deletes}
 
     def _changed(self, place: RelPath, status: os.stat_result) -> set[RelPath]:
-        """The files, under their old names, that are not what the plan saw."""
+        """Returns the files, by old names, that are not what the plan saw."""
         if not stat.S_ISDIR(status.st_mode):
             return {
                 planned.path
@@ -303,30 +290,30 @@ class DirectoryMove:
 
 
 class MovedDirectories:
-    """What has moved, by its old names; and `edits`: what came along and is still to be changed, by its new names."""
+    """What has moved, by old names, and `edits`: what moved along and is still to be changed, by new names."""
 
     def __init__(self) -> None:
         self.edits: dict[RelPath, Delete] = {}
         self.old_names: dict[RelPath, MoveDirectory] = {}
 
     def add(self, moved: DirectoryMove) -> None:
-        """Takes in that one has moved."""
+        """Records a finished move."""
         self.edits |= moved.edits
         self.old_names[moved.move.old] = moved.move
 
     def place_of(self, path: RelPath) -> RelPath:
-        """Where a file to delete is by now."""
+        """Returns where a file to delete is by now."""
         move = _move_of(path, self.old_names)
         return path if move is None else move.there(path)
 
     def adapted(self, write: Write) -> Write:
-        """A write as it is to be done now: what it replaces came along, or made room for it."""
+        """Returns a write as it is to be done now: what it replaces moved along, or made room for it."""
         if write.path in self.edits:
             return attrs.evolve(write, captured=self.edits[write.path].captured)
         return attrs.evolve(write, captured=None) if write.path in self.old_names else write
 
     def emptied(self, plan: Plan) -> list[RelPath]:
-        """The directories to remove, where they are by now."""
+        """Returns the directories to remove, where they are by now."""
         moves = {path: _move_of(path, self.old_names) for path in plan.remove_directories}
         needed = folders_above([*(write.path for write in plan.writes), *plan.make_directories])
         needed.update(plan.make_directories)
@@ -335,7 +322,7 @@ class MovedDirectories:
 
 
 def directory_moves(root: int, plan: Plan) -> list[DirectoryMove]:
-    """The moves of a plan, each with its files."""
+    """Returns the moves of a plan, each with its files."""
     if not plan.moves:
         return []
     old, new = ({path: move for move in plan.moves for path in [getattr(move, end)]} for end in ("old", "new"))
@@ -364,27 +351,27 @@ class MovePairs:
         self._writes = {write.path for write in plan.writes}
         self._deletes = {delete.path for delete in plan.deletes}
         self._needing: dict[RelPath, list[RelPath]] = {}
-        # a file may need a name above it that belongs to another file now
+        # a file may need a directory whose name another file has now
         for path, above in _below(self._writes, self._deletes):
             self._needing.setdefault(above, []).append(path)
-        # or the names of the files in the folder that it replaces
+        # or replace a folder, whose files must go first
         for path, above in _below(self._deletes, self._writes):
             self._needing.setdefault(path, []).append(above)
         moved = self._deletes.intersection(path for group in plan.linked for path in group)
         made = self._writes.union(plan.make_directories) if moved else set()
         above_made = folders_above(made)
         self.deferred = {path for path in moved if path not in above_made and made.isdisjoint(parents(path))}
-        """The deletes that can wait until everything is written: nothing new needs their names."""
+        """Deletes that can wait until all is written: nothing new needs their names."""
 
     def blocked(self, outcomes: Mapping[RelPath, FileOutcome]) -> dict[RelPath, FileOutcome]:
-        """The changes that must be skipped, and their outcomes; given those of the writes that were not prepared."""
+        """Returns the outcomes of changes to skip, given those of the writes that failed to stage."""
         skipped: dict[RelPath, FileOutcome] = {}
         waiting = [outcome for outcome in outcomes.values() if outcome.outcome == "failed"]
         while waiting:
             outcome = waiting.pop()
             also = [attrs.evolve(outcome, path=other) for other in self._linked.others(outcome.path)]
             if outcome.path in self._deletes:
-                # it stays, so what needs its name cannot be written
+                # the file stays, so what needs its name cannot be written
                 also += [FileOutcome(path, "failed", "inTheWay") for path in self._needing.get(outcome.path, ())]
             for other in also:
                 is_planned = other.path in self._writes or other.path in self._deletes
@@ -394,7 +381,7 @@ class MovePairs:
         return skipped
 
     def blocker(self, path: RelPath, outcomes: Mapping[RelPath, FileOutcome]) -> FileOutcome | None:
-        """The outcome of a deferred delete that must be skipped, because a change that it belongs to was; else None."""
+        """Returns the outcome of a deferred delete that must be skipped because a related change was; else None."""
         for other in self._linked.others(path):
             outcome = outcomes.get(other)
             if outcome is not None and outcome.is_left:
@@ -404,7 +391,7 @@ class MovePairs:
 
 def _below(paths: set[RelPath], others: set[RelPath]) -> Iterator[tuple[RelPath, RelPath]]:
     """Pairs each path with each of the others that is above it."""
-    # mostly none is, and that is quick to find out
+    # fast in the usual case: there is none
     candidates = others & folders_above(paths)
     if candidates:
         yield from ((path, above) for path in paths for above in candidates.intersection(parents(path)))

@@ -1,7 +1,7 @@
-"""Writes, replaces and deletes the files of a plan, and removes what an operation left aside when it was killed.
+"""Writes, replaces and deletes the files of a plan, and removes what a killed operation left behind.
 
-New files are written aside, and durable before the first of them takes its name (`NewFiles`). A file that is replaced
-or deleted is moved aside, and checked once more before it is deleted: if it is not what the plan saw, it stays.
+New files are staged, and durable before the first takes its name (`NewFiles`). A file that is replaced or deleted is
+moved aside and checked once more: if it is not what the plan saw, it is kept.
 """
 
 from __future__ import annotations
@@ -28,24 +28,17 @@ from snapd.worktree.fs.stable_read import blob_id, read_link, read_stable, signa
 from snapd.worktree.fs.system import can_sync_together, check_written, exchange, rename_no_replace, sync_together
 from snapd.worktree.snapshot.classifier import OWN_TEMPORARY
 
-PARALLEL_FROM = 16
-"""From this many files on, threads are worth their start."""
+PARALLEL_FROM = 16  # from this many files on, threads pay off
 _AT_ONCE = 8
-_PIECE = 32
-"""How many files a thread takes at a time: handing over each one by itself costs as much as many a system call."""
+_PIECE = 32  # files per task: handing over each one alone costs as much as many a system call
 
 _T = TypeVar("_T")
 
 
 def in_parallel(work: Callable[[_T], None], items: Sequence[_T], progress: Callable[[int], None]) -> None:
-    """Does some work on each item, on many items in threads: a disk syncs eight files in the time of three.
+    """Applies `work` to each item, in threads if there are many: a disk syncs eight files in the time of three.
 
-    If one fails, or `progress` does, it starts no other, waits for those under way, and raises that.
-
-    Args:
-        work: what to do; may be called from several threads.
-        items: in the order in which they are begun.
-        progress: called in this thread with the number of items done.
+    `progress` is called in the calling thread. If one of them raises, no further item is started.
     """
     if len(items) < PARALLEL_FROM:
         for done, item in enumerate(items):
@@ -83,11 +76,7 @@ def in_parallel(work: Callable[[_T], None], items: Sequence[_T], progress: Calla
 
 
 def group_by_file(items: Iterable[_T], captured_of: Callable[[_T], CapturedFile | None]) -> list[list[_T]]:
-    """Puts together what changes names of one file: each name that goes changes the file's ctime.
-
-    A thread that compares the bytes of a file because its ctime changed must not see that happen again and again.
-    `captured_of` gives the file that a write or a delete replaces or deletes.
-    """
+    """Groups changes of the names of one file: each changes its ctime, which other threads must not see."""
     groups: dict[tuple[str, int], list[_T]] = {}
     for at, item in enumerate(items):
         captured = captured_of(item)
@@ -96,17 +85,15 @@ def group_by_file(items: Iterable[_T], captured_of: Callable[[_T], CapturedFile 
     return list(groups.values())
 
 
-TOGETHER_FROM = 16
-"""From this many files on, one sync of the file system takes less than one of each file."""
-SYNC_BYTES = 64 << 20
-"""So much is written before it is synced: a sync cannot be cancelled, and should not take long."""
+TOGETHER_FROM = 16  # from this many files on, one sync of the file system is faster
+SYNC_BYTES = 64 << 20  # written between syncs: a sync cannot be cancelled, and must not take long
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _WRITTEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @attrs.frozen
 class NewFile:
-    """A file written aside: its write, and the directory and name that it has for now."""
+    """A staged file: its write, and its current directory and name."""
 
     write: Write
     directory: RelPath
@@ -116,16 +103,7 @@ class NewFile:
 class NewFiles:
     """The new files of one plan.
 
-    Args:
-        root: descriptor of the workspace.
-        umask: of the user; limits the permissions of the files.
-        chunks: returns a blob's bytes.
-        plan: the plan.
-        call: the request.
-
-    Attributes:
-        is_together: whether `sync` makes them durable, and not `write` each of them; `write` then has nothing to wait
-            for, and is for one thread.
+    With `is_together`, `sync` makes them durable at once, and one thread calls `write`; else `write` syncs each.
     """
 
     def __init__(
@@ -136,7 +114,7 @@ class NewFiles:
         self._permissions = dict(plan.permissions)
         self._chunks = chunks
         self._call = call
-        # finds the files even after somebody moved their directory
+        # finds the files even after another program moved their directory
         self._directories = HeldDirectories(root)
         self._device = os.fstat(root).st_dev
         self.is_together = len(plan.writes) >= TOGETHER_FROM and can_sync_together(root)
@@ -148,14 +126,11 @@ class NewFiles:
         self._directories.close()
 
     def directory_of(self, file: NewFile) -> AbstractContextManager[int]:
-        """The descriptor of the directory that a file is in, open for the length of the block; raises `OSError`."""
+        """Opens a staged file's directory for the block; raises `OSError`."""
         return self._directories.open(file.directory)
 
     def write(self, write: Write, directory: RelPath) -> NewFile:
-        """Writes a file aside in a directory.
-
-        Raises `OSError` if it could not be written, and then nothing is left of it; else as `sync`, or `StoreCorrupt`.
-        """
+        """Stages a file in a directory; raises as `sync`, or `StoreCorrupt`, or `OSError`: nothing is left of it."""
         file = NewFile(write, directory, b".snapd-tmp-" + secrets.token_hex(8).encode())
         with self._directories.open(directory) as descriptor:
             try:
@@ -167,7 +142,7 @@ class NewFiles:
         return file
 
     def sync(self) -> None:
-        """Makes durable what is written by now; raises `StorageFull`, `IoError`, `Cancelled` if not all of it is."""
+        """Makes all files written so far durable, or raises `StorageFull`, `IoError`, `Cancelled`."""
         files, self._unsynced, self._unsynced_bytes = self._unsynced, [], 0
         if not files:
             return
@@ -181,7 +156,7 @@ class NewFiles:
             in_parallel(lambda file: self._with(file, os.fsync), files, lambda _: self._call.check())
 
     def discard(self, file: NewFile) -> None:
-        """Removes a file that is not needed any more, if it is there."""
+        """Removes a staged file that is no longer needed, if it exists."""
         with suppress(OSError), self.directory_of(file) as descriptor:
             os.unlink(file.name, dir_fd=descriptor)
 
@@ -213,7 +188,7 @@ class NewFiles:
             self.sync()
 
     def _permissions_of(self, write: Write) -> int:
-        """What the file had, or the umask gives it, limited by the permissions of the replaced file."""
+        """Returns the file's captured permissions or those of the umask, limited by those of the replaced file."""
         is_executable = write.entry.mode == EXECUTABLE
         permissions = self._permissions.get(write.path)
         if permissions is None or bool(permissions & stat.S_IXUSR) is not is_executable:
@@ -221,11 +196,11 @@ class NewFiles:
         if write.captured is not None and stat.S_ISREG(write.captured.signature.mode):
             readable = stat.S_IMODE(write.captured.signature.mode) & 0o666
             permissions &= readable | (readable & 0o444) >> 2
-        # nothing that comes out of a store runs as somebody else
+        # nothing from a store may run as another user (setuid)
         return permissions & 0o777
 
     def _with(self, file: NewFile, act: Callable[[int], None]) -> None:
-        """Does something with the descriptor of a file; raises `StorageFull`, `IoError`."""
+        """Calls `act` with the descriptor of a file; raises `StorageFull`, `IoError`."""
         try:
             with self.directory_of(file) as directory:
                 descriptor = os.open(file.name, _WRITTEN_FILE, dir_fd=directory)
@@ -234,26 +209,24 @@ class NewFiles:
             finally:
                 os.close(descriptor)
         except FileNotFoundError:
-            # somebody removed it: whoever wants to move it notices
+            # another program removed it: the move will fail
             return
         except OSError as error:
             raise error_from_os_error(error, file.write.path) from error
 
 
-_KEPT_NAME_BYTES = 230
-"""How much of a file's name fits, with our ending, into the 255 bytes that a name may have."""
+_KEPT_NAME_BYTES = 230  # with our suffix, names must fit into 255 bytes
 
 
 def replace(source: int, temporary: bytes, target: int, name: bytes, captured: CapturedFile) -> bool:
-    """Puts the new file there if the old one is still what the plan saw.
+    """Puts the new file (`temporary` in `source`) in place of the old one, unless that is not what the plan saw.
 
-    Each has a name in an open directory: `temporary` in `source`, `name` in `target`. Returns False if the old file is
-    something else, which stays. Raises `OSError` if the name has the file that it had before.
+    Returns whether it did; raises `OSError` if nothing changed.
     """
     if not _is_unchanged(target, name, captured):
         return False
     failpoint("apply.exchange")
-    # in this order, for a watcher that believes the last event of a name: the new file came after the old one went
+    # in this order, for watchers that go by the last event of a name: the new file must come after the old one went
     if not exchange(target, name, source, temporary):
         os.rename(temporary, name, src_dir_fd=source, dst_dir_fd=target)
         return True
@@ -264,17 +237,14 @@ def replace(source: int, temporary: bytes, target: int, name: bytes, captured: C
         failpoint("apply.exchanged")
         os.unlink(temporary, dir_fd=source)
     except OSError:
-        # what the outcome says about the file must be true
+        # swap back: the outcome of the file must be true
         exchange(target, name, source, temporary)
         raise
     return True
 
 
 def take_away(directory: int, name: bytes, captured: CapturedFile) -> bool:
-    """Deletes a file of an open directory if it is still what the plan saw.
-
-    Returns False if it is something else, which stays. Raises `OSError` if the file is still there, unchanged.
-    """
+    """Deletes a file if it is what the plan saw, and returns whether it was; raises `OSError` if nothing changed."""
     if not _is_unchanged(directory, name, captured):
         return False
     aside = b".snapd-tmp-" + secrets.token_hex(8).encode()
@@ -295,7 +265,7 @@ def _put_back(directory: int, aside: bytes, name: bytes) -> None:
     try:
         rename_no_replace(directory, aside, directory, name)
     except FileExistsError:
-        # somebody put yet another file there: both must survive, so this one gets a name of its own
+        # another program put yet another file there: both must survive, so this one gets a new name
         kept = name[:_KEPT_NAME_BYTES] + b".snapd-kept-" + secrets.token_hex(4).encode()
         rename_no_replace(directory, aside, directory, kept)
 
@@ -305,11 +275,7 @@ def _look(directory: int, name: bytes) -> Signature:
 
 
 def _is_unchanged(directory: int, name: bytes, captured: CapturedFile) -> bool:
-    """Whether a file still is what the plan saw.
-
-    If only the ctime changed, the bytes are compared: snapd changes it itself when it deletes another name of the same
-    file, and so does whoever makes a link to it.
-    """
+    """Returns whether a file is what the plan saw; if only the ctime differs, as by a link, compares the bytes."""
     now = _look(directory, name)
     if now == captured.signature:
         return True
@@ -331,19 +297,9 @@ _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def sweep(root: int, directories: Iterable[RelPath], entries: Collection[Entry], chunks: Chunks, call: Call) -> None:
-    """Removes the files that a killed operation left in some directories.
+    """Removes the staged files that a killed operation left in some directories, but not below them.
 
-    Args:
-        root: descriptor of the workspace.
-        directories: where they may be; not below.
-        entries: their possible contents; a file that was being written has the beginning of one.
-        chunks: returns a blob's bytes.
-        call: the request.
-
-    Raises:
-        StoreCorrupt: a blob among the entries is damaged.
-        IoError: a file cannot be read or removed.
-        Interrupted: the process is about to end.
+    `entries` are their possible contents; an unfinished file has the beginning of one.
     """
     known = {entry.oid for entry in entries}
     for path in directories:
@@ -351,7 +307,7 @@ def sweep(root: int, directories: Iterable[RelPath], entries: Collection[Entry],
         try:
             descriptor = open_directory(root, path)
         except OSError:
-            # gone, or a symlink by now: the operation left nothing where it leads
+            # gone, or a symlink by now: the operation left nothing at its target
             continue
         try:
             with os_errors(path):
@@ -365,7 +321,7 @@ def sweep(root: int, directories: Iterable[RelPath], entries: Collection[Entry],
                             kept = b".snapd-kept-" + secrets.token_hex(4).encode()
                             rename_no_replace(descriptor, name, descriptor, kept)
                     except PermissionError:
-                        # it does no harm, and must not block everything until somebody may write there
+                        # it does no harm, and must not block everything until the directory is writable
                         logger.warning(
                             "an interrupted operation left %s, and there is no permission to remove it: remove it",
                             os.fsdecode(os.path.join(path, name)),
@@ -383,7 +339,7 @@ def _is_stored(
         return blob_id(len(target), iter((target,))) in known
     if not stat.S_ISREG(status.st_mode):
         return False
-    # of a file that grows meanwhile there is no id
+    # a file that grows meanwhile has no id
     with suppress(ValueError):
         if blob_id(status.st_size, _read(directory, name)) in known:
             return True
@@ -394,7 +350,7 @@ def _is_stored(
 
 
 def _begins(whole: Iterator[bytes], part: Iterator[bytes], size: int) -> bool:
-    """Whether `whole` begins with `part`, which has this size, bytes."""
+    """Returns whether `whole` begins with `part`, which is `size` bytes long."""
     held = b""
     for chunk in part:
         while len(held) < len(chunk):

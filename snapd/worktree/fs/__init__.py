@@ -1,1 +1,1 @@
-"""The file system below a held descriptor: listings, stable reads, renames."""
+"""Files below an open directory: listings, stable reads, renames."""

@@ -1,8 +1,4 @@
-"""Opens directories without following a symlink that somebody puts in the way, and keeps those open that come again.
-
-Linux opens one in one call, `openat2(2)` (since 5.6). Elsewhere, and where a sandbox forbids that call, each part of
-the path is opened from the one before. Imports only the standard library, as `listing.py` does.
-"""
+"""Opens directories without following symlinks, and caches them; imports only the standard library."""
 
 from __future__ import annotations
 
@@ -17,18 +13,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    # a process that lists directories loads as little as it can
+    # the lister process loads as little as possible
     from snapd.model.snapshot import RelPath
 
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-"""The flags to open a directory with."""
 
-_OPENAT2 = 437
-"""The number of the call on all processors but Alpha; the C library has no name for it."""
-_NO_SYMLINKS = 0x04
-"""`RESOLVE_NO_SYMLINKS`: the call fails with ELOOP if any part of the path is a symlink."""
+_OPENAT2 = 437  # its number on all processors but Alpha; the C library has no name for it
+_NO_SYMLINKS = 0x04  # `RESOLVE_NO_SYMLINKS`: fails with ELOOP if any part of the path is a symlink
 _OTHER_WAY = frozenset({errno.ENOSYS, errno.EPERM, errno.EINVAL, errno.E2BIG, errno.ENAMETOOLONG, errno.EINTR})
-"""The kernel does not know the call, a sandbox forbids it, the path is longer than a call takes, or a signal came."""
+"""The kernel lacks the call, a sandbox forbids it, the path is too long for it, or a signal came."""
 
 
 class _How(ctypes.Structure):
@@ -38,7 +31,7 @@ class _How(ctypes.Structure):
 
 
 def _load() -> Callable[[int, bytes], int] | None:
-    """The system's own way to open a directory; returns -1 and sets `errno` if it cannot."""
+    """Returns a function that calls `openat2(2)` (Linux 5.6); it returns -1 and sets `errno` on failure."""
     if not sys.platform.startswith("linux"):
         return None
     call = ctypes.CDLL(None, use_errno=True).syscall
@@ -56,11 +49,7 @@ system = _load()
 
 
 def open_directory(root: int, path: RelPath) -> int:
-    """Opens a directory below an open one, or itself for an empty path, without following any symlink.
-
-    Raises:
-        OSError: ENOENT, ENOTDIR or ELOOP if the path does not lead to a directory, or leads through a symlink.
-    """
+    """Opens a directory (empty path: `root`); raises `OSError`: ENOENT, ENOTDIR, or ELOOP for a symlink in it."""
     if system is not None and path:
         descriptor = system(root, path)
         if descriptor >= 0:
@@ -89,7 +78,7 @@ def opened_directory(root: int, path: RelPath) -> Iterator[int]:
 
 
 def set_permissions(root: int, path: RelPath, permissions: int) -> None:
-    """Sets the permissions of a directory below an open one, as `os.chmod`; raises `OSError`."""
+    """Sets the permissions of a directory below an open one; raises `OSError`."""
     with opened_directory(root, path) as descriptor:
         os.fchmod(descriptor, permissions)
 
@@ -99,10 +88,7 @@ _HELD = 256
 
 
 class Directories:
-    """Directories below a root, each opened from its parent; the last used ones stay open.
-
-    So a visit parent by parent costs one system call each, however deep. A context manager.
-    """
+    """Directories below a root, each opened from its parent; the last used ones stay open. A context manager."""
 
     def __init__(self, root: int) -> None:
         self._root = root
@@ -117,7 +103,7 @@ class Directories:
         self._kept.clear()
 
     def open(self, path: RelPath) -> int:
-        """The descriptor of a directory: do not close it, and use it before you open many others; raises `OSError`."""
+        """Returns a descriptor that stays open until many others were opened; do not close it. Raises `OSError`."""
         missing = []
         while path not in self._kept and path:
             path, _, name = path.rpartition(b"/")
@@ -138,11 +124,7 @@ class Directories:
 
 
 class HeldDirectories:
-    """Directories that stay the same while somebody else moves them.
-
-    The first `_HELD` stay open until `close`: a process may only have some thousand files open. Safe to use from
-    several threads.
-    """
+    """Directories that stay open, and so are found after a move, up to `_HELD`; thread-safe."""
 
     def __init__(self, root: int) -> None:
         self._root = root
@@ -151,7 +133,7 @@ class HeldDirectories:
 
     @contextmanager
     def open(self, path: RelPath) -> Iterator[int]:
-        """The descriptor of a directory, open for the length of the block; raises `OSError`."""
+        """Opens a directory for the block; raises `OSError`."""
         with self._lock:
             descriptor = self._held.get(path)
             if descriptor is None and len(self._held) < _HELD:
@@ -163,6 +145,6 @@ class HeldDirectories:
                 yield descriptor
 
     def close(self) -> None:
-        """Closes them."""
+        """Closes all directories."""
         while self._held:
             os.close(self._held.popitem()[1])

@@ -1,7 +1,4 @@
-"""The contents of one directory, in a form that can be compared with the known state as a whole and sent over a pipe.
-
-Imports only the standard library: the processes that list directories (`lister_process.py`) load little else.
-"""
+"""A directory's contents, comparable as a whole and fit for a pipe; imports only the standard library."""
 
 from __future__ import annotations
 
@@ -12,14 +9,14 @@ from collections.abc import Container
 from typing import NamedTuple
 
 SIGNATURE = struct.Struct("<IQqqQ")
-"""A packed signature: mode, size, mtime and ctime in nanoseconds, inode. Git's index has bytes 4 to 32 of it."""
+"""Mode, size, mtime and ctime in nanoseconds, inode; git's index has bytes 4 to 32 of it."""
 _OWNER = struct.Struct("<II")
 _FRAME = struct.Struct("<iQQqq?i8I")
 SIGNATURE_BYTES = SIGNATURE.size
 
 
 class ListedFile(NamedTuple):
-    """The part of an `os.stat_result` that snapd uses, from a listing."""
+    """The part of an `os.stat_result` that snapd uses."""
 
     st_mode: int
     st_size: int
@@ -33,47 +30,32 @@ FileStatus = os.stat_result | ListedFile
 
 
 class Listing(NamedTuple):
-    """One directory's listing. Each name is ended by a zero byte.
+    """One directory's listing; each name ends with a zero byte, and the other columns are in the same order."""
 
-    Attributes:
-        error: the errno if the directory could not be listed; else 0.
-        mtime_ns: of the directory, before it was listed; so is `ctime_ns`.
-        raced: a name went away while it was listed.
-        watch: number of the watch that the listing process put on the directory first; -1 if it put none.
-        names: of everything but directories.
-        signatures: of those names, `SIGNATURE_BYTES` each, in the same order.
-        owners: user and group of those names, 8 bytes each, in the same order.
-        directories: names of the directories.
-        directory_signatures: of the directories, `SIGNATURE_BYTES` each, in the same order.
-        denied: names whose status may not be read.
-        several: those of `names` whose files have other names too.
-        largest: size of the largest file, bytes.
-    """
-
-    error: int
+    error: int  # the errno if the directory could not be listed, else 0
     device: int
     inode: int
-    mtime_ns: int
+    mtime_ns: int  # of the directory, before it was listed
     ctime_ns: int
-    raced: bool
-    watch: int = -1
-    names: bytes = b""
-    signatures: bytes = b""
-    owners: bytes = b""
+    raced: bool  # a name vanished meanwhile
+    watch: int = -1  # added by the lister process; -1 for none
+    names: bytes = b""  # all but the directories
+    signatures: bytes = b""  # of `names`, `SIGNATURE_BYTES` each
+    owners: bytes = b""  # user and group of `names`, 8 bytes each
     directories: bytes = b""
-    directory_signatures: bytes = b""
-    denied: bytes = b""
-    several: bytes = b""
-    largest: bytes = b""
+    directory_signatures: bytes = b""  # `SIGNATURE_BYTES` each
+    denied: bytes = b""  # names whose status may not be read
+    several: bytes = b""  # those of `names` whose files have several names
+    largest: bytes = b""  # size of the largest file, bytes
 
     @property
     def directory_identities(self) -> list[tuple[int, int]]:
-        """The inodes and permissions of the directories, in the order of their names."""
+        """The inodes and permissions of the directories, in their order."""
         signatures = SIGNATURE.iter_unpack(self.directory_signatures)
         return [(fields[-1], stat.S_IMODE(fields[0])) for fields in signatures]
 
     def statuses(self, without: Container[bytes] = ()) -> dict[bytes, ListedFile]:
-        """The status of each name that is not in `without`."""
+        """Returns the status of each name that is not in `without`."""
         several = frozenset(self.several.split(b"\0"))
         result: dict[bytes, ListedFile] = {}
         for at, name in enumerate(self.names.split(b"\0")[:-1]):
@@ -88,12 +70,12 @@ class Listing(NamedTuple):
 
 
 def pack_signature(status: FileStatus) -> bytes:
-    """The packed signature in a status."""
+    """Returns the packed signature of a status."""
     return SIGNATURE.pack(status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
 
 
 def failed(error: OSError) -> Listing:
-    """The listing of a directory that cannot be listed."""
+    """Returns the listing of a directory that cannot be listed."""
     return Listing(error.errno or 1, 0, 0, 0, 0, False)
 
 
@@ -154,13 +136,13 @@ def list_directory(descriptor: int, watch: int = -1) -> Listing:
 
 
 def encode(listing: Listing) -> list[bytes]:
-    """A listing as bytes, in pieces."""
+    """Returns a listing as bytes, in pieces."""
     blobs = listing[7:]
     return [_FRAME.pack(*listing[:7], *map(len, blobs)), *blobs]
 
 
 def decode(data: bytes, at: int) -> tuple[Listing, int] | None:
-    """The listing that begins at an offset, and the offset of its end; None while it is not complete."""
+    """Returns the listing at an offset, and its end offset; None while it is incomplete."""
     if len(data) - at < _FRAME.size:
         return None
     fields = _FRAME.unpack_from(data, at)

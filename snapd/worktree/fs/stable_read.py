@@ -1,8 +1,4 @@
-"""Reads files below a directory descriptor, so that bytes and signature belong together; and files of others.
-
-Every path is opened part by part with `O_NOFOLLOW`: a directory that somebody replaces by a symlink leads nowhere.
-`StatCache` remembers the status of files when they were read, so that "nothing changed" costs one `stat` each.
-"""
+"""Reads files so that bytes and signature belong together, and bounded files of other programs."""
 
 from __future__ import annotations
 
@@ -21,14 +17,11 @@ from snapd.worktree.fs.directories import opened_directory
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 CHUNK = 1 << 20
-STREAM_FROM = 8 << 20
-"""Files of this size (bytes) and over are hashed and stored in chunks."""
+STREAM_FROM = 8 << 20  # bytes; files from this size on are hashed and stored in chunks
 
-SMALL_BYTES = 1 << 20
-"""A file of others that is to be read as a whole counts as unreadable beyond that, unless its reader says otherwise."""
+SMALL_BYTES = 1 << 20  # default limit for files of other programs that are read whole
 
-_PATH_BYTES = 4096
-"""Longer paths than the system takes."""
+_PATH_BYTES = 4096  # the system takes no longer paths
 _UNREADABLE = (
     errno.EFBIG,
     errno.ENOENT,
@@ -41,42 +34,37 @@ _UNREADABLE = (
     errno.ENAMETOOLONG,
 )
 _ATTEMPTS = 5
-_LONG_WRITE = 32 << 10
-"""A write of so many bytes takes long enough to be read halfway."""
+_LONG_WRITE = 32 << 10  # a write of so many bytes can be read halfway
 TICK_NS = 20_000_000
-"""Twice the longest step of the clock that Linux takes file times from: one scheduler tick, up to 10 ms."""
-COARSE_NS = 2_100_000_000
-"""FAT and some network file systems keep file times in steps of up to two seconds."""
+"""Twice the longest step of Linux's clock for file times: one scheduler tick, up to 10 ms."""
+COARSE_NS = 2_100_000_000  # FAT and some network file systems count in steps of up to two seconds
 
 
 def signature(status: os.stat_result) -> Signature:
-    """The signature in a status."""
+    """Returns the signature of a status."""
     return Signature(status.st_mode, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def tree_mode(st_mode: int) -> int:
-    """The mode of a file or symlink in a tree."""
+    """Returns the mode of a file or symlink in a tree."""
     if stat.S_ISLNK(st_mode):
         return SYMLINK
     return EXECUTABLE if st_mode & 0o100 else REGULAR
 
 
 def racy_since() -> int:
-    """From this ctime on (nanoseconds since 1970), a file that is seen now may be racy."""
+    """Returns the ctime (nanoseconds since 1970) from which on a file read now may be racy."""
     return file_clock_ns() - COARSE_NS
 
 
 def is_racy(ctime_ns: int, looked_at_ns: int) -> bool:
-    """Whether a write right after the look could leave the signature unchanged.
-
-    The ctime is that of the file as it was found; `looked_at_ns` is `file_clock_ns` before the look.
-    """
+    """Returns whether a write right after the scan, which began at `looked_at_ns`, could keep the signature."""
     coarse = ctime_ns % 1_000_000 == 0
     return ctime_ns >= looked_at_ns - (COARSE_NS if coarse else TICK_NS)
 
 
 def lstat_at(root: int, path: RelPath) -> os.stat_result | None:
-    """`lstat` of a path below a directory, without following any symlink; None if nothing is there."""
+    """Returns the `lstat` of a path below a directory, without following symlinks; None if nothing is there."""
     above, _, name = path.rpartition(b"/")
     try:
         with opened_directory(root, above) as directory:
@@ -90,20 +78,10 @@ def lstat_at(root: int, path: RelPath) -> os.stat_result | None:
 def read_stable(
     directory: int, name: bytes, limit: int, store: Callable[[int, Iterator[bytes]], ObjectId]
 ) -> tuple[ObjectId, Signature, bool] | SkipReason:
-    """Reads a file so that the bytes and the signature belong together.
+    """Reads a file so that bytes and signature belong together; returns the blob, the signature and whether it is racy.
 
-    Args:
-        directory: descriptor of its directory.
-        name: its name there.
-        limit: bytes; a larger file is `TOO_LARGE`.
-        store: takes the size and the bytes, returns the blob's id; raises ValueError if they do not match.
-
-    Returns:
-        The blob, the signature and whether that is racy; or why it cannot be captured.
-
-    Raises:
-        FileNotFoundError: it is gone.
-        OSError: the disk is in trouble, not the file.
+    `store` takes the size and the bytes and returns the blob's id, or raises `ValueError` if they do not match. Returns
+    the reason if the file cannot be captured. Raises `FileNotFoundError`, or `OSError` if the disk is in trouble.
     """
     for _ in range(_ATTEMPTS):
         looked_at = file_clock_ns()
@@ -138,8 +116,8 @@ def read_stable(
 
 
 def _has_changed(descriptor: int, then: Signature, oid: ObjectId) -> bool:
-    """Whether a file has other bytes than were read: its times are set before the bytes of a write are there."""
-    # the system has this wait for a write that is under way
+    """Returns whether a file's bytes changed since they were read: a write sets the times before the bytes."""
+    # this call waits for writes in progress
     with contextlib.suppress(OSError):
         os.lseek(descriptor, 0, getattr(os, "SEEK_DATA", os.SEEK_SET))
     os.lseek(descriptor, 0, os.SEEK_SET)
@@ -150,8 +128,8 @@ def _has_changed(descriptor: int, then: Signature, oid: ObjectId) -> bool:
 
 
 def read_chunks(descriptor: int, size: int) -> Iterator[bytes]:
-    """Reads a file piece by piece, up to a byte beyond its size."""
-    # one byte more than there should be shows a file that grew
+    """Reads a file in chunks, up to one byte beyond its size."""
+    # one byte more shows that the file grew
     left = size + 1
     while left > 0 and (chunk := os.read(descriptor, min(CHUNK, left))):
         left -= len(chunk)
@@ -178,7 +156,7 @@ def read_link(
 
 
 def blob_id(size: int, chunks: Iterator[bytes]) -> ObjectId:
-    """The id that the store gives these bytes; raises ValueError if their number is not `size`."""
+    """Returns the store's id for these bytes; raises `ValueError` if their number is not `size`."""
     digest = hashlib.sha1(b"blob %d\0" % size)
     for chunk in chunks:
         digest.update(chunk)
@@ -189,10 +167,7 @@ def blob_id(size: int, chunks: Iterator[bytes]) -> ObjectId:
 
 
 def regular(path: str | bytes, flags: int, *, directory: int | None = None) -> int:
-    """An `opener` for `open` that only opens regular files, else raises EINVAL: a FIFO must not make the daemon wait.
-
-    The path may be relative to the descriptor of a `directory`: then a symlink is not followed.
-    """
+    """An `opener` for regular files, else EINVAL: a FIFO would block. With `directory`, no symlink is followed."""
     unfollowed = 0 if directory is None else os.O_NOFOLLOW
     descriptor = os.open(path, flags | unfollowed | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -204,16 +179,10 @@ def regular(path: str | bytes, flags: int, *, directory: int | None = None) -> i
 def read_bounded(
     path: str | bytes, most: int = SMALL_BYTES, directory: int | None = None, *, cut: bool = False
 ) -> bytes:
-    """The bytes of a regular file of others: the one place that reads such a file as a whole.
+    """Reads a regular file of another program as a whole; all such reads go through here.
 
-    Args:
-        path: of the file.
-        most: bytes that it may have.
-        directory: as for `regular`.
-        cut: whether to read `most + 1` bytes of a larger file, for a parser that refuses so many.
-
-    Raises:
-        OSError: it cannot be read: EINVAL if it is no regular file, EFBIG if it is larger.
+    With `cut`, reads `most + 1` bytes of a larger file, for a parser that refuses so many. Raises `OSError`: EINVAL if
+    it is not regular, EFBIG if it is larger.
     """
     with open(path, "rb", buffering=0, opener=partial(regular, directory=directory)) as file:
         pieces, left = [], most + 1
@@ -226,9 +195,9 @@ def read_bounded(
 
 
 def resolved(path: bytes) -> bytes | None:
-    """A path that a file of others names, without symlinks; None where it is too long, or the links are."""
+    """Returns a path without symlinks; None where it or its links are too long."""
     try:
-        # with each part, all that precede it are looked at once more
+        # `realpath` checks all preceding parts again for each part
         return os.path.realpath(path) if len(path) < _PATH_BYTES else None
     except RecursionError:
         return None
@@ -237,10 +206,7 @@ def resolved(path: bytes) -> bytes | None:
 def read_small(
     path: bytes, directory: int | None = None, most: int = SMALL_BYTES, *, cut: bool = False
 ) -> bytes | None:
-    """As `read_bounded`; None if there is no such file, or it may not be read.
-
-    Raises `IoError` if the disk or the process is in trouble, so that nobody knows what the file says.
-    """
+    """As `read_bounded`, but None if missing or forbidden; raises `IoError` if the disk is in trouble."""
     with os_errors(path):
         try:
             return read_bounded(path, most, directory, cut=cut)
@@ -251,10 +217,7 @@ def read_small(
 
 
 def content(root: int, path: RelPath, most: int) -> bytes | None:
-    """The bytes of a file below an open folder, or the target of a symlink; None if neither can be read.
-
-    No symlink leads out of the folder. Files of more than `most` bytes are not read.
-    """
+    """Returns the bytes of a file, or a symlink's target, below `root`; None if unreadable or over `most` bytes."""
     above, _, name = path.rpartition(b"/")
     try:
         with opened_directory(root, above) as directory:
@@ -271,49 +234,43 @@ _ABSENT: _Noted = ()
 
 
 class StatCache:
-    """The files that an answer rests on: the answer holds while none of them changed.
+    """The files that a result depends on: the result is valid while none of them changed.
 
-    Of a directory, only its identity counts. A file whose status cannot be read counts as absent.
-
-    Attributes:
-        refused: files that are there, and too large or too odd to be read; by how they are called.
+    Of a directory, only the identity counts; unreadable status counts as absent.
     """
 
     def __init__(self) -> None:
-        self.refused: dict[str, None] = {}
+        self.refused: dict[str, None] = {}  # files too large or of the wrong kind to be read
         self._paths: dict[tuple[bytes, bool], _Noted] = {}
         self._beside: dict[tuple[bytes, int], _Noted] = {}
         self._trusted = True
 
     def stat(self, path: str | bytes, *, follow: bool = True) -> os.stat_result | None:
-        """The status of an absolute path that is about to be read, and notes it; None if it has none that can be read.
-
-        Of a symlink, the target counts if `follow`.
-        """
+        """Records and returns the status of an absolute path about to be read; None if unreadable."""
         looked_at = file_clock_ns()
         status = _status(path, follow)
         noted = _note(status, looked_at, self)
-        # it changed while the answer was put together: next time, all is read again
+        # it changed meanwhile: next time, all is read again
         if self._paths.setdefault((os.fsencode(path), follow), noted) != noted:
             self._trusted = False
         return status
 
     def stat_at(self, name: bytes, directory: int) -> None:
-        """Notes a name in an open directory that is about to be read; of a symlink, the link itself counts."""
+        """Records a name in an open directory about to be read; of a symlink, the link itself counts."""
         looked_at = file_clock_ns()
         self._beside[name, directory] = _note(_status(name, False, directory), looked_at, self)
 
     def mark_uncertain(self) -> None:
-        """Says that the answer also rests on something that was not noted, or may have changed unnoticed."""
+        """Records that the result also depends on something that cannot be checked."""
         self._trusted = False
 
     def unchanged(self) -> bool:
-        """Whether everything is certainly as it was."""
+        """Returns whether everything is certainly unchanged."""
         if not self._trusted:
             return False
         for (path, follow), noted in self._paths.items():
             if not noted and follow:
-                # says the same as `stat`, and is quicker for an absent file
+                # equivalent to `stat`, and faster for an absent file
                 if os.access(path, os.F_OK):
                     return False
                 continue
@@ -326,7 +283,7 @@ def _status(path: str | bytes, follow: bool, directory: int | None = None) -> os
     try:
         return os.stat(path, dir_fd=directory, follow_symlinks=follow)
     except (OSError, ValueError):
-        # ValueError: a name with a NUL, which nothing can have
+        # ValueError: the name has a NUL, so no file has it
         return None
 
 

@@ -1,20 +1,12 @@
-"""Calls on files that Python does not have: renames that lose nothing, one sync for many new files, times of birth.
+"""System calls that Python lacks: atomic renames, one sync for many new files, birth times.
 
-Linux has `renameat2(2)`, macOS `renameatx_np(2)`: both rename to a free name, and swap two files. Where the system or
-the file system has neither, a file is moved to a free name by a hard link, which never replaces anything. Where there
-are no hard links either (FAT, many file systems in user space), it is moved by a plain rename right after a check that
-the name is free: what somebody puts there between these two calls is replaced. There is no other way: only a rename
-moves a file, as the same file, in one step. For the same reason, where two files cannot be swapped, the new one is
-renamed over the old one right after a check (`apply/files.py`), and what somebody writes between these two calls is
-lost.
+`renameat2(2)` (Linux) and `renameatx_np(2)` (macOS) rename to a free name, and swap two files. Without them, a file is
+moved by a hard link, which replaces nothing; else by a plain rename right after a check. What another program writes in
+between is then lost; no call avoids that.
 
-`fsync(2)` has the disk flushed once for each file. `syncfs(2)` writes out a whole file system with one flush, however
-many files are new. It has three weaknesses, and this module keeps away from each:
-
-- It waits for what others have written as well. Where much of that waits, each file is synced by itself.
-- A network or FUSE file system does not pass it on to its server. It is used on some local file systems alone.
-- It does not say whose data was lost: before Linux 5.8 it reports nothing, on overlayfs neither. So each file is asked
-  afterwards (`check_written`), which neither reads nor writes.
+`syncfs(2)` flushes the disk once for all files, but waits for the data of other programs too: if that is much, each
+file is synced by itself. It is only used on some local file systems: others do not pass it on to their server. It
+reports no error before Linux 5.8 and on overlayfs, so each file is asked afterwards (`check_written`).
 """
 
 from __future__ import annotations
@@ -28,8 +20,7 @@ import sys
 import attrs
 
 _UNSUPPORTED = frozenset({errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP})
-_NO_LINKS = _UNSUPPORTED | {errno.EPERM, errno.EMLINK, errno.EACCES}
-"""`link(2)` fails with EPERM on a file system without hard links; with EACCES or EMLINK for this file alone."""
+_NO_LINKS = _UNSUPPORTED | {errno.EPERM, errno.EMLINK, errno.EACCES}  # EPERM: the file system has none; else: this file
 
 _library = ctypes.CDLL(None, use_errno=True) if os.name == "posix" else None
 
@@ -41,21 +32,15 @@ def _last_error(*about: object) -> OSError:
 
 @attrs.frozen
 class SystemRename:
-    """The system's rename that takes flags.
-
-    Attributes:
-        function: takes a directory's descriptor and a name, twice, and the flags; returns 0, or sets `errno`.
-        no_replace: the flag that makes it fail if the new name is taken.
-        exchange: the flag that makes it swap the two.
-    """
+    """The system's rename with flags: takes a descriptor and a name, twice, and the flags; sets `errno`."""
 
     function: ctypes._NamedFuncPointer
-    no_replace: int
-    exchange: int
+    no_replace: int  # fails if the new name is taken
+    exchange: int  # swaps the files
 
 
 def load_rename(platform: str, library: ctypes.CDLL) -> SystemRename | None:
-    """A platform's rename with flags, from its C library; None where there is none. `platform` is as `sys.platform`."""
+    """Returns the rename with flags from the C library of a `sys.platform`; None if it has none."""
     try:
         if platform.startswith("linux"):
             calls = SystemRename(library.renameat2, no_replace=1, exchange=2)
@@ -73,7 +58,7 @@ renames = load_rename(sys.platform, _library) if _library is not None else None
 
 
 def _rename(source: int, old: bytes, target: int, new: bytes, flag: int) -> bool:
-    """Whether the system renamed; False where it cannot."""
+    """Returns False if the system cannot do it."""
     assert renames is not None
     if renames.function(source, old, target, new, flag) == 0:
         return True
@@ -83,12 +68,7 @@ def _rename(source: int, old: bytes, target: int, new: bytes, flag: int) -> bool
 
 
 def rename_no_replace(source: int, old: bytes, target: int, new: bytes) -> None:
-    """Moves a file to a free name, each of them in an open directory.
-
-    Raises:
-        FileExistsError: the name is taken; nothing moved.
-        OSError: nothing moved.
-    """
+    """Moves a file to a free name; raises `FileExistsError` if it is taken, else `OSError`: nothing moved."""
     if renames is not None and _rename(source, old, target, new, renames.no_replace):
         return
     try:
@@ -110,12 +90,11 @@ def rename_no_replace(source: int, old: bytes, target: int, new: bytes) -> None:
 
 
 def exchange(source: int, old: bytes, target: int, new: bytes) -> bool:
-    """Swaps two files in one step; returns False if the system cannot, and nothing moved."""
+    """Swaps two files in one step; returns False if the system cannot."""
     return renames is not None and _rename(source, old, target, new, renames.exchange)
 
 
-MOST_WAITING = 256 << 20
-"""Bytes: if more waits to be written on this machine, `syncfs` would hold us up with what others wrote."""
+MOST_WAITING = 256 << 20  # bytes; beyond, `syncfs` would wait long for data of other programs
 
 LOCAL = frozenset(
     {
@@ -131,17 +110,12 @@ LOCAL = frozenset(
 )
 """File systems on which `syncfs` is as good as `fsync` of each file, by `f_type` of `statfs(2)`."""
 _WAIT_BEFORE = 1
-"""`SYNC_FILE_RANGE_WAIT_BEFORE`: waits for what is being written, writes nothing, and gives the error of the file."""
+"""`SYNC_FILE_RANGE_WAIT_BEFORE`: waits for writes in progress, writes nothing, and returns the file's error."""
 
 
 @attrs.frozen
 class SystemSync:
-    """The calls of Linux that sync.
-
-    Attributes:
-        fstatfs: takes a descriptor and a buffer, which begins with the type of the file system.
-        sync_file_range: takes a descriptor, an offset, a length and flags.
-    """
+    """The sync calls of Linux."""
 
     syncfs: ctypes._NamedFuncPointer
     fstatfs: ctypes._NamedFuncPointer
@@ -149,7 +123,7 @@ class SystemSync:
 
 
 def load_sync(platform: str, library: ctypes.CDLL) -> SystemSync | None:
-    """A system's calls that sync, as `load_rename`; None where it lacks one."""
+    """Returns the platform's sync calls, as `load_rename`; None if it lacks one."""
     if not platform.startswith("linux"):
         return None
     try:
@@ -166,10 +140,10 @@ syncs = load_sync(sys.platform, _library) if _library is not None else None
 
 
 def can_sync_together(descriptor: int) -> bool:
-    """Whether one call can sync all files of the file system that something open is on."""
+    """Returns whether one call can sync all files of a descriptor's file system."""
     if syncs is None:
         return False
-    # larger than any system's structure
+    # larger than `struct statfs` of any system
     buffer = ctypes.create_string_buffer(512)
     if syncs.fstatfs(descriptor, buffer) != 0:
         return False
@@ -177,24 +151,21 @@ def can_sync_together(descriptor: int) -> bool:
 
 
 def sync_together(descriptor: int) -> bool:
-    """Makes all files durable on the file system of a descriptor, for which `can_sync_together` holds.
-
-    Returns False if that was not done: too much of others waits, or something could not be written, of whomever.
-    """
+    """Makes all files of a file system durable; returns False if too much other data waits, or on an error."""
     assert syncs is not None
     waiting = bytes_waiting()
     return waiting is not None and waiting <= MOST_WAITING and syncs.syncfs(descriptor) == 0
 
 
 def check_written(descriptor: int) -> None:
-    """Raises `OSError` if the data of a file did not reach the disk when its file system was synced."""
+    """Raises `OSError` if a file's data did not reach the disk in the last sync of its file system."""
     assert syncs is not None
     if syncs.sync_file_range(descriptor, 0, 0, _WAIT_BEFORE) != 0:
         raise _last_error()
 
 
 def bytes_waiting() -> int | None:
-    """The bytes that wait to be written to any disk, or are being written; None if the system does not say."""
+    """Returns the bytes that wait to be written to any disk; None if unknown."""
     amounts = {}
     try:
         with open("/proc/meminfo", "rb") as file:
@@ -219,10 +190,7 @@ if _statx is not None:
 
 
 def birth_ns(directory: int, name: bytes) -> int | None:
-    """When a name in an open directory was born, nanoseconds since 1970; None where nobody knows, or nothing is there.
-
-    A rename and an edit leave that time as it is, and no program can set it.
-    """
+    """Returns the birth time of a name, nanoseconds since 1970; renames and edits keep it. None if unknown."""
     if _statx is None:
         try:
             status = os.stat(name, dir_fd=directory, follow_symlinks=False)

@@ -1,1 +1,1 @@
-"""The user's own git repository, read as data: nothing of it is executed or believed without a check."""
+"""The user's own git repository, read as untrusted data: nothing in it is executed."""

@@ -1,4 +1,4 @@
-"""Reads the configuration of the user's git and of the project's as data: nothing that it names is run."""
+"""Reads the user's and the project's git configuration as data: no program that it names is run."""
 
 from __future__ import annotations
 
@@ -19,10 +19,8 @@ from snapd.worktree.fs.stable_read import SMALL_BYTES, StatCache, read_bounded
 
 logger = logging.getLogger(__name__)
 
-_DEEPEST = 10
-"""How deep libgit2 follows includes in included files."""
-_FILES = 100
-"""The most files that it may be made to read, each as often as it is included."""
+_DEEPEST = 10  # levels of includes that libgit2 follows
+_FILES = 100  # files it may be made to read, counted as often as included
 _PATH = re.compile(r"(?:^|\])[ \t]*path[ \t]*=[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE)
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 _ANY_INCLUDE = re.compile(rb"include", re.IGNORECASE)
@@ -33,7 +31,7 @@ _home_lock = threading.Lock()
 
 @attrs.frozen
 class GitUser:
-    """Where the user's git configuration lies, and the system's; `xdg_config_home` is None where it is not set."""
+    """Where the user's and the system's git configuration is; `xdg_config_home` is None if unset."""
 
     home: str
     xdg_config_home: str | None = None
@@ -42,12 +40,12 @@ class GitUser:
 
     @property
     def config_folder(self) -> str:
-        """The folder of the user's own files for git."""
+        """The folder of the user's own git files."""
         return os.path.join(self.xdg_config_home or os.path.join(self.home, ".config"), "git")
 
     @property
     def configs(self) -> list[str]:
-        """The configuration files, the weakest first; they need not exist."""
+        """The configuration files, lowest priority first; they need not exist."""
         return [
             self.system_config,
             os.path.join(self.config_folder, "config"),
@@ -56,7 +54,7 @@ class GitUser:
 
 
 def variables(path: str, home: str) -> list[tuple[str, str]] | None:
-    """The variables of a configuration file and of those that it includes; None where one is malformed."""
+    """Returns the variables of a configuration file and its includes; None if one is malformed."""
     try:
         config = pygit2.Config()
         _add_file(config, path, home)
@@ -67,14 +65,7 @@ def variables(path: str, home: str) -> list[tuple[str, str]] | None:
 
 
 def last_value(path: str, name: str, otherwise: str | None, stats: StatCache) -> str | None:
-    """The last value of a variable in a configuration file and those that it includes.
-
-    Args:
-        path: the file, which need not exist.
-        name: the variable, in lower case.
-        otherwise: what to return if the file does not set the variable, or is malformed.
-        stats: as for `repository.find_repository`.
-    """
+    """Returns a variable's last value in a file and its includes, or `otherwise` if unset or malformed."""
     status = stats.stat(path)
     # libgit2 would wait forever for a FIFO to be written to
     if status is None or not stat.S_ISREG(status.st_mode):
@@ -94,7 +85,7 @@ def last_value(path: str, name: str, otherwise: str | None, stats: StatCache) ->
 
 
 def _add_file(config: pygit2.Config, path: str, home: str) -> None:
-    """Adds a file and those that it includes; raises `ValueError` where libgit2 would wait for a pipe, or read much."""
+    """Adds a file and its includes; raises `ValueError` where libgit2 would wait for a pipe or read too much."""
     if _mentions_include(path, conditional=True) and not includes_only_files(path, home):
         raise ValueError("it includes something that is not a regular file, or too much")
     config.add_file(path)
@@ -105,10 +96,9 @@ def _mentions_include(path: str, *, conditional: bool = False) -> bool:
 
 
 def includes_only_files(path: str, home: str) -> bool:
-    """Whether all that libgit2 opens for a configuration file is regular files, or missing, and not too much of it.
+    """Returns whether all that libgit2 would open for a configuration file is regular or missing, and not too large.
 
-    libgit2 waits forever for a pipe that nobody writes to, and reads a file as often as others include it. Every key
-    `path` counts, in any section: one too many does no harm. `~/` stands for `home`. Raises `OSError`.
+    libgit2 would wait forever for a pipe without a writer. Every key `path` counts, in any section. Raises `OSError`.
     """
     pending = [(path, 0)]
     count = size = 0
@@ -137,7 +127,7 @@ def includes_only_files(path: str, home: str) -> bool:
 
 
 def _unquoted(value: str) -> str:
-    """A value without the quotes, backslashes and comments of git-config(1)."""
+    """Returns a value without the quotes, backslashes and comments of git-config(1)."""
     kept: list[str] = []
     quoted, characters = False, iter(value)
     for character in characters:
@@ -155,7 +145,7 @@ def _unquoted(value: str) -> str:
 
 @contextmanager
 def home_directory(home: str) -> Iterator[None]:
-    """Lets `~/` in the `include.path` of a configuration file mean a given home, not that of the environment."""
+    """Makes `~/` in `include.path` stand for `home` instead of the home of the environment."""
     with _home_lock:
         before = pygit2.option(Option.GET_HOMEDIR)
         pygit2.option(Option.SET_HOMEDIR, home)
@@ -166,7 +156,7 @@ def home_directory(home: str) -> Iterator[None]:
 
 
 def is_true(value: str | None) -> bool:
-    """Whether a value of the configuration means yes, as git reads it."""
+    """Returns whether git reads a value as true."""
     try:
         return value is not None and pygit2.Config.parse_bool(value)
     except (pygit2.GitError, ValueError):
@@ -174,10 +164,7 @@ def is_true(value: str | None) -> bool:
 
 
 def expanded(value: str, home: str, base: bytes | None = None) -> str | None:
-    """The path that a value of the configuration means; None if it means none.
-
-    `~` stands for `home`, and a relative path is below `base`; without that, it means nothing.
-    """
+    """Returns the path of a value, with `home` for `~`, and below `base` if relative; None if it is none."""
     if value.startswith("~"):
         user, _, rest = value[1:].partition("/")
         folder = _home_of(user) if user else home
@@ -196,10 +183,7 @@ def _home_of(user: str) -> str | None:
 
 
 def access_settings(user: GitUser) -> list[tuple[str, str]]:
-    """The variables of the user's and the system's git by which git authenticates at other machines, in their order.
-
-    A project's own configuration does not count: whoever made the project could have any program run.
-    """
+    """Returns the variables for authenticating at other machines, in order; not the project's, which is untrusted."""
     return [(name, value) for name, value in _personal_variables(user) if _ACCESS.fullmatch(name)]
 
 
@@ -211,28 +195,17 @@ def _personal_variables(user: GitUser) -> Iterator[tuple[str, str]]:
 
 @attrs.frozen
 class SigningSettings:
-    """What the user's and the system's git say about signing with ssh keys.
+    """The user's and the system's git settings for ssh signatures; None for what is not set."""
 
-    Attributes:
-        format: the kind of signatures that git makes, `gpg.format`; None if it is not set, which means OpenPGP.
-        key: `user.signingKey`: a public key, or the path of a file; None if it is not set.
-        program: what signs and verifies, `gpg.ssh.program`; None for `ssh-keygen`.
-        allowed_signers: the file that says whose keys count, absolute; None if none is named.
-        revoked: the file with the keys that do not count any more, absolute; None if none is named.
-    """
-
-    format: str | None = None
-    key: str | None = None
-    program: str | None = None
-    allowed_signers: str | None = None
-    revoked: str | None = None
+    format: str | None = None  # `gpg.format`; None means OpenPGP
+    key: str | None = None  # `user.signingKey`: a public key, or the path of a file
+    program: str | None = None  # `gpg.ssh.program`; None means `ssh-keygen`
+    allowed_signers: str | None = None  # the file with trusted keys, absolute
+    revoked: str | None = None  # the file with revoked keys, absolute
 
 
 def signing_settings(user: GitUser) -> SigningSettings:
-    """The settings for signatures; a project's own configuration does not count, as for `access_settings`.
-
-    A relative path of a file counts as none: git looks for it in the project.
-    """
+    """Returns the settings, without the project's; relative file names count as unset: they are the project's."""
     values = dict(_personal_variables(user))
 
     def file(name: str) -> str | None:

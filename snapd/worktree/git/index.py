@@ -1,7 +1,4 @@
-"""Reads git's index file as data, without git.
-
-The versions 2, 3 and 4 are read, split and sparse indexes, and those of SHA-256 repositories.
-"""
+"""Reads git's index file: versions 2, 3 and 4, split and sparse, with SHA-1 and SHA-256."""
 
 from __future__ import annotations
 
@@ -20,15 +17,9 @@ _WORD = struct.Struct(">I")
 
 
 def read_bitmap(data: bytes, at: int, bound: int) -> tuple[list[int], int]:
-    """Reads one EWAH bitmap: the positions of the bits that are set, ascending, and the offset of its end.
+    """Reads an EWAH bitmap; returns the set bits, below `bound`, and the end offset.
 
-    Args:
-        data: the bytes that contain it.
-        at: the offset of its beginning.
-        bound: every position must be less than this.
-
-    Raises:
-        OverflowError: a position is too great. struct.error: the bytes end too early.
+    Raises `OverflowError` if a position is not below `bound`, and `struct.error` if the data ends early.
     """
     _, count = struct.unpack_from(">II", data, at)
     at += 8
@@ -57,32 +48,26 @@ def read_bitmap(data: bytes, at: int, bound: int) -> tuple[list[int], int]:
 
 
 _EXTENDED = 0x4000
-_STAGE = 0x30
-"""The bits of the stage in the first byte of the flags."""
+_STAGE = 0x30  # bits in the first byte of the flags
 _STAGE_STEP = 0x10
 _LENGTH = 0x0FFF
 _LONG_OR_EXTENDED = (_LENGTH | _EXTENDED) >> 8
 
-_GITLINK = 0o160000 >> 8
-"""The kind of an entry that stands for the commit of a nested repository."""
-_SPARSE_DIRECTORY = 0o040000 >> 8
-"""The kind of an entry that stands for a whole directory of a sparse index."""
+_GITLINK = 0o160000 >> 8  # kind of an entry for the commit of a nested repository
+_SPARSE_DIRECTORY = 0o040000 >> 8  # kind of an entry for a whole directory of a sparse index
 
 _HEADER = struct.Struct(">4sII")
 _EXTENSION = struct.Struct(">4sI")
 _STAT = struct.Struct(">10I")
-_KIND_AT = 26
-"""Where in the stat data the byte of the mode lies that says what kind of file it is."""
+_KIND_AT = 26  # offset in the stat data of the mode's byte with the kind of file
 _HALF = struct.Struct(">H")
-_MOST_BYTES = 256 << 20
-"""An index of two million files has fewer."""
-_MOST_EXPANSION = 16
-"""Of an index whose paths are compressed: they are on average shorter than 1,000 bytes."""
+_MOST_BYTES = 256 << 20  # two million files need less
+_MOST_EXPANSION = 16  # for compressed paths: they are shorter than 1,000 bytes on average
 _KNOWN_REQUIRED = (b"link", b"sdir")
 
 
 class MalformedIndex(ValueError):
-    """The index file at `path` is damaged, or has an unknown format; `why` says what is wrong with it."""
+    """The index file at `path` is damaged, or has an unknown format; `why` explains it."""
 
     def __init__(self, path: str | bytes, why: str) -> None:
         super().__init__(f"{os.fsdecode(path)}: {why}")
@@ -92,26 +77,22 @@ class MalformedIndex(ValueError):
 
 @attrs.frozen
 class GitIndex:
-    """The entries of an index, as they are stored.
+    """The entries of an index, as stored, with those of a shared index.
 
-    Attributes:
-        paths: the path of each entry, sorted by path and stage, those of a shared index included.
-        heads: what stands before the path of each entry: 40 bytes of stat data and mode, the object id, two bytes of
-            flags, and the two of the extended flags if the entry has them.
-        mtime_ns: when the index file was last changed, nanoseconds since 1970.
-        sparse: whether entries may stand for whole directories.
+    `heads` has the bytes before each path: 40 of stat data and mode, the object id, two of flags, and two of extended
+    flags if present.
     """
 
-    paths: list[bytes] = attrs.field(repr=False)
+    paths: list[bytes] = attrs.field(repr=False)  # sorted by path and stage
     heads: list[bytes] = attrs.field(repr=False)
-    mtime_ns: int
+    mtime_ns: int  # of the index file
     device: int
-    sparse: bool
+    sparse: bool  # entries may stand for whole directories
 
 
 @attrs.frozen
 class _Raw:
-    """One index file alone: fields of `GitIndex`, and what says which shared index it rests on."""
+    """One index file alone: fields of `GitIndex`, and those that identify its shared index."""
 
     paths: list[bytes]
     heads: list[bytes]
@@ -122,18 +103,11 @@ class _Raw:
 
 
 class _BrokenError(Exception):
-    """Why the bytes are no index."""
+    """The reason why the bytes are not an index."""
 
 
 def read_index(path: str | bytes, *, hash_size: int = 20) -> GitIndex:
-    """Reads an index file, and the shared index beside it that it may rest on.
-
-    The size of an object id is in bytes: 20 for SHA-1, 32 for SHA-256.
-
-    Raises:
-        MalformedIndex: the file or its shared index is damaged, or has an unknown format.
-        OSError: the file cannot be read; FileNotFoundError if nothing was ever added to the repository.
-    """
+    """Reads an index file and its shared index, if any; raises `MalformedIndex`, or `OSError`."""
     raw = _read_raw(path, hash_size)
     paths, heads = raw.paths, raw.heads
     try:
@@ -147,7 +121,7 @@ def read_index(path: str | bytes, *, hash_size: int = 20) -> GitIndex:
 
 
 def _read_raw(path: str | bytes, hash_size: int) -> _Raw:
-    # before it is read: a time that is too old makes an entry count as racy
+    # before the read: a time that is too old only makes entries count as racy
     status = os.stat(path)
     if status.st_size > _MOST_BYTES:
         raise MalformedIndex(path, f"it has more than {_MOST_BYTES >> 20} MiB")
@@ -167,11 +141,11 @@ def _parse(data: bytes, hash_size: int, status: os.stat_result) -> _Raw:
     if version not in (2, 3, 4):
         raise _BrokenError(f"version {version} is not known")
     content, checksum = data[:-hash_size], data[-hash_size:]
-    # git may be configured to write none (`index.skipHash`)
+    # git may be configured to write no checksum (`index.skipHash`)
     if any(checksum) and (hashlib.sha1 if hash_size == 20 else hashlib.sha256)(content).digest() != checksum:
         raise _BrokenError("its checksum is wrong")
     size = _STAT.size + hash_size + _HALF.size
-    # No entry is shorter, so a count that is beyond all reason costs nothing.
+    # no entry is shorter, so an absurd count costs nothing
     if count * size > len(content):
         raise _BrokenError("it ends too early")
     read = _compressed_entries if version == 4 else _padded_entries
@@ -181,7 +155,7 @@ def _parse(data: bytes, hash_size: int, status: os.stat_result) -> _Raw:
 
 
 def _padded_entries(data: bytes, count: int, size: int) -> tuple[list[bytes], list[bytes], int]:
-    """The paths and heads of version 2 or 3, and the offset of their end."""
+    """Returns the paths and heads of version 2 or 3, and their end offset."""
     paths, heads = [], []
     flags_at = size - _HALF.size
     at = _HEADER.size
@@ -189,7 +163,7 @@ def _padded_entries(data: bytes, count: int, size: int) -> tuple[list[bytes], li
         start = at + size
         flags = data[at + flags_at]
         if flags & _LONG_OR_EXTENDED:
-            # Most entries have neither extended flags nor a path of 256 bytes.
+            # most entries have neither extended flags nor a path of 256 bytes
             if flags & _EXTENDED >> 8:
                 start += _HALF.size
             length = (flags << 8 | data[at + flags_at + 1]) & _LENGTH
@@ -205,7 +179,7 @@ def _padded_entries(data: bytes, count: int, size: int) -> tuple[list[bytes], li
 
 
 def _compressed_entries(data: bytes, count: int, size: int) -> tuple[list[bytes], list[bytes], int]:
-    """The paths and heads of version 4, and the offset of their end."""
+    """Returns the paths and heads of version 4, and their end offset."""
     paths, heads = [], []
     extended = _EXTENDED >> 8
     flags_at = size - _HALF.size
@@ -235,7 +209,7 @@ def _compressed_entries(data: bytes, count: int, size: int) -> tuple[list[bytes]
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A number of variable length, and the offset of its end."""
+    """Returns a number of variable length, and its end offset."""
     value = -1
     while at < len(data):
         byte = data[at]
@@ -256,14 +230,14 @@ def _extensions(data: bytes, at: int) -> Iterator[tuple[bytes, bytes]]:
         at = start + size
         if at > len(data):
             raise _BrokenError("an extension is longer than the file")
-        # Only an extension whose name begins with a capital letter may be passed over.
+        # only extensions whose names begin with a capital letter are optional
         if not name[:1].isupper() and name not in _KNOWN_REQUIRED:
             raise _BrokenError(f"extension {name!r} is not known")
         yield name, data[start:at]
 
 
 def _joined(path: str | bytes, link: bytes, own: _Raw, hash_size: int) -> tuple[list[bytes], list[bytes]]:
-    """Joins the entries of a split index with those of the shared index that it names."""
+    """Joins the entries of a split index with those of its shared index."""
     name = link[:hash_size]
     if len(name) < hash_size:
         raise _BrokenError("extension 'link' is too short")
@@ -308,7 +282,7 @@ def _shared(path: str | bytes, name: bytes) -> _Raw:
 
 
 def _bitmaps(data: bytes, bound: int) -> tuple[list[int], list[int]]:
-    """The positions of the deleted and of the replaced entries."""
+    """Returns the positions of the deleted and of the replaced entries."""
     if not data:
         return [], []
     try:
@@ -323,33 +297,20 @@ def _bitmaps(data: bytes, bound: int) -> tuple[list[int], list[int]]:
 
 @attrs.frozen(init=False)
 class TrackedPaths:
-    """The paths that an index holds, for quick questions. One sorted tuple answers them all and is compact.
+    """The paths in an index, in one sorted tuple that is compact and fast to search."""
 
-    In a sparse index, a directory may stand for everything in it. Only the objects of the repository say whether one
-    file in it is tracked: `holds` then says no and `below` says yes.
-
-    Attributes:
-        paths: every path once, ascending: those of files and symlinks, `links` and `sparse`.
-        links: nested repositories that the index holds as a commit (gitlinks).
-        sparse: directories that stand for everything in them, without a slash at the end.
-    """
-
-    paths: tuple[bytes, ...] = attrs.field(repr=False)
-    links: frozenset[bytes]
-    sparse: frozenset[bytes]
+    paths: tuple[bytes, ...] = attrs.field(repr=False)  # files, symlinks, `links` and `sparse`, ascending
+    links: frozenset[bytes]  # nested repositories that the index holds as a commit (gitlinks)
+    sparse: frozenset[bytes]  # directories that stand for all their files, without trailing slash
 
     def __init__(self, files: Iterable[bytes], *, links: Iterable[bytes] = (), sparse: Iterable[bytes] = ()) -> None:
         links, sparse = frozenset(links), frozenset(sparse)
-        # most often the files are in order, which a dict keeps and a set does not
+        # the files are mostly in order, which a dict keeps and a set does not
         self.__attrs_init__(tuple(sorted(dict.fromkeys((*files, *links, *sparse)))), links, sparse)
 
     @classmethod
     def from_index(cls, index: GitIndex, *, strip: bytes = b"", add: bytes = b"") -> TrackedPaths:
-        """The paths of an index relative to a workspace.
-
-        `strip` is the workspace relative to the repository, outside of which no entry counts; `add` is the reverse. b""
-        stands for the root of either.
-        """
+        """Returns the paths relative to a workspace, whose path in the repository is `strip`; `add` is the reverse."""
         cut = strip + b"/" if strip else b""
         front = add + b"/" if add else b""
         links: list[bytes] = []
@@ -370,16 +331,13 @@ class TrackedPaths:
         return cls(files, links=links, sparse=(path for path in sparse if path is not None))
 
     def holds(self, path: bytes) -> bool:
-        """Whether the index holds a path as a file or symlink, not as a gitlink or a directory."""
+        """Returns whether the index holds a path as a file or symlink; False for what is in a sparse directory."""
         at = bisect_left(self.paths, path)
         is_there = at < len(self.paths) and self.paths[at] == path
         return is_there and path not in self.links and path not in self.sparse
 
     def below(self, directory: bytes) -> bool:
-        """Whether the index holds something below a directory, b"" for the root.
-
-        A gitlink counts as below itself. A sparse directory has something below it and below all its directories.
-        """
+        """Returns whether the index holds something below a directory; True for gitlinks and in sparse ones."""
         if directory in self.links or (
             self.sparse and not self.sparse.isdisjoint((directory, *parents(directory), b""))
         ):
@@ -390,7 +348,7 @@ class TrackedPaths:
 
 
 def _sparse_path(path: bytes, cut: bytes, front: bytes) -> bytes | None:
-    """A sparse directory relative to the workspace; None if the two have nothing in common."""
+    """Returns a sparse directory relative to the workspace; None if they do not overlap."""
     if cut.startswith(path):
         return front[:-1]
     return front + path[len(cut) : -1] if path.startswith(cut) else None

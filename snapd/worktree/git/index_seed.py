@@ -1,14 +1,11 @@
-"""What the project's own git index knows for certain about the contents of its files.
+"""The blobs of files as git's own index has them, so that snapd need not read the files.
 
-Git wrote the result of `lstat` into its index when the blob and the file had the same content, apart from conversions.
-While all of that result still holds, and the file did not change in the clock tick in which git looked, its content is
-that of the blob; see git's racy-git.txt. A conversion of line ends shows in the size, which is always compared: it only
-ever takes bytes away on the way into the repository. For filters, encodings and `$Id$` keywords, which may keep the
-size, see `Conversions`.
+Git stores the `lstat` result of a file that has the content of its blob. While that still matches, and the file did not
+change in the clock tick in which git looked (see git's racy-git.txt), it has that content, apart from conversions.
+Those of line ends change the size, which is compared; for others, see `Conversions`.
 
-Two assumptions remain, since they leave no trace: an attribute of those three kinds that was in force when the entry
-was written, and was removed since from work tree, index and configuration, changed the size of its files; and nobody
-rewrote a file in the very tick in which git read it, then set its mtime back.
+Two cases leave no trace and are ignored: such an attribute, since removed, that kept a file's size; and a file
+rewritten in the very tick in which git read it, with its mtime set back.
 """
 
 from __future__ import annotations
@@ -31,21 +28,16 @@ from snapd.worktree.git.repository import Repository, attribute_settings
 from .index import GitIndex, MalformedIndex, read_index
 from .repository import object_directories
 
-ATTRIBUTES_BYTES = RULES_BYTES
-"""Below a larger attribute file no entry is trusted. Git ignores one over 100 MB."""
+ATTRIBUTES_BYTES = RULES_BYTES  # no entry below a larger attribute file is trusted; git ignores one over 100 MB
 _UNSEEN = (b"filter", b"working-tree-encoding", b"ident")
 _MACRO = b"[attr]"
 _BLANK = re.compile(rb"[ \t\r]+")
 
 
 class Conversions:
-    """Gathers the lines of attribute files that may set a conversion that keeps the size, see gitattributes(5).
+    """Collects the attribute lines that may set a conversion that keeps the size: filters, encodings, `$Id$`.
 
-    Such are filters, other encodings, and `$Id$` keywords: a checkout may put another name of an object into them. The
-    answers err on the side of "may": a line that unsets an attribute is ignored.
-
-    Each line is looked at once, and once more when an attribute that it sets turns out to be a macro that sets one.
-    With `fold`, git ignores case in names here (`core.ignoreCase`).
+    It errs on the side of "may": lines that unset an attribute are ignored. `fold` is `core.ignoreCase`.
     """
 
     def __init__(self, fold: bool) -> None:
@@ -54,17 +46,14 @@ class Conversions:
         self._seen: set[tuple[bytes, bytes]] = set()
         self._waiting: dict[bytes, list[tuple[bytes, bytes]]] = defaultdict(list)
         self._files: dict[bytes, list[IgnoreFile]] = {}
-        # everything below one of these counts as converted: its attributes cannot be read
+        # everything below one of these counts as converted: the attributes are unreadable
         self._whole: set[bytes] = set()
 
     def __bool__(self) -> bool:
         return bool(self._files or self._whole)
 
     def add(self, text: bytes | None, base: bytes) -> None:
-        """Takes in the bytes of an attribute file, None for one that cannot be read.
-
-        The `base` of its patterns is relative to the repository; b"" for its root.
-        """
+        """Adds an attribute file, None if it cannot be read; `base` is its directory, relative to the repository."""
         if text is None or len(text) > ATTRIBUTES_BYTES:
             self._whole.add(base)
         if text is None or (text, base) in self._seen or base in self._whole:
@@ -72,10 +61,10 @@ class Conversions:
         self._seen.add((text, base))
         in_force: dict[bytes, dict[bytes, None]] = defaultdict(dict)
         for pattern, *words in _lines(text):
-            # a blank may stand before the name of a macro
+            # a macro's name may follow a blank
             first, *rest = words if pattern == _MACRO and words else (pattern, *words)
             name = first if pattern != _MACRO else _MACRO + first
-            # a quoted pattern may have blanks, so what looks like attributes may be part of it
+            # a quoted pattern may have blanks, so apparent attributes may be part of it
             for attribute in {word.partition(b"=")[0] for word in rest}:
                 if attribute in self._names:
                     self._set(name, base, in_force)
@@ -85,7 +74,7 @@ class Conversions:
             self._gather(list(patterns), each)
 
     def may_convert(self, path: bytes) -> bool:
-        """Whether a file, by its path in the repository, may have been converted."""
+        """Returns whether the file at a path in the repository may have been converted."""
         above = path
         while above:
             above = above.rpartition(b"/")[0]
@@ -94,7 +83,7 @@ class Conversions:
         return False
 
     def _set(self, name: bytes, base: bytes, in_force: dict[bytes, dict[bytes, None]]) -> None:
-        """Notes a pattern that sets a conversion; or a macro, with the lines that use it."""
+        """Adds a pattern that sets a conversion, or a macro with the lines that use it."""
         pending = [(name, base)]
         while pending:
             name, base = pending.pop()
@@ -127,20 +116,14 @@ _RECORD = struct.Struct("<QqqIIII20s")
 _BLOB = slice(40, 60)
 _HEAD = struct.Struct(">10I20sH")
 _OID = slice(40, 60)
-_PLAIN = 0x0FFF
-"""The greatest flags of an entry of stage 0, not assumed valid, without extended flags."""
+_PLAIN = 0x0FFF  # greatest flags of an entry of stage 0, not assumed valid, not extended
 _MODES = frozenset((REGULAR, EXECUTABLE, SYMLINK))
 _FINE = 1_000_000
-_COARSE_S = 2
-"""A file system whose times are whole milliseconds (`_FINE`, in nanoseconds) may count in steps of two seconds."""
+_COARSE_S = 2  # steps of a file system whose times are whole milliseconds (`_FINE`)
 
 
 class IndexSeed:
-    """Knows the blobs of files that snapd has not read. For one look: nothing updates it.
-
-    Attributes:
-        object_directories: where the blobs lie, the repository's own directory first.
-    """
+    """The blobs of files that snapd has not read, for one scan, and `object_directories`, the repository's first."""
 
     def __init__(
         self,
@@ -165,18 +148,10 @@ class IndexSeed:
         strip: bytes = b"",
         index: GitIndex | None = None,
     ) -> IndexSeed | None:
-        """Reads the index and the attributes of a repository, and the sizes of its blobs; raises `IoError`.
+        """Reads the index, the attributes and the sizes of the blobs; raises `IoError`.
 
-        Args:
-            repository: with SHA-1 objects; any other gives None.
-            user: whose git configuration counts.
-            open_blobs: reads blobs of the repository.
-            strip: the workspace relative to the repository, b"" for its root.
-            index: the repository's index, if it was read already.
-
-        Returns:
-            None if nothing can be trusted: the index cannot be read, a configuration is damaged, or filters are
-            configured that may convert a file without a trace.
+        Returns None if nothing can be trusted: no readable SHA-1 index, a damaged configuration, or filters that may
+        convert without a trace.
         """
         if repository.hash_size != 20:
             return None
@@ -201,7 +176,7 @@ class IndexSeed:
 
     @property
     def wanted(self) -> frozenset[ObjectId]:
-        """The blobs that `oids` may return, judged by the attribute files known so far."""
+        """The blobs that `oids` may return, judged by the attribute files read so far."""
         front, conversions = self._front, self._conversions
         return frozenset(
             record[_BLOB]
@@ -215,11 +190,7 @@ class IndexSeed:
         self._conversions.add(text, (self._front + path).rstrip(b"/"))
 
     def oids(self, path: RelPath, listing: Listing) -> list[ObjectId | None]:
-        """The blobs that have the bytes of a directory's files, and the targets of its symlinks.
-
-        One for each of `listing.names`, in their order; None where it is not certain. `read_attributes` was called for
-        the directory and those above it, where they have attributes.
-        """
+        """Returns the blob of each of `listing.names`, None if uncertain; call `read_attributes` before."""
         names = listing.names.split(b"\0")[:-1]
         if listing.device & _MARK != self._device:
             return [None] * len(names)
@@ -248,15 +219,12 @@ class IndexSeed:
 
 @cache
 def _kept_mode(mode: bytes) -> bytes:
-    """The mode that git stores for a mode, both as 4 bytes."""
+    """Returns the mode that git stores for a mode, both as 4 bytes."""
     return _U32.pack(tree_mode(_U32.unpack(mode)[0]))
 
 
 def _records(index: GitIndex, strip: bytes, blobs: ProjectBlobs) -> dict[RelPath, bytes]:
-    """For each trustworthy entry, by path: what a file must be to have its blob (`_RECORD`).
-
-    An entry whose size git has zeroed, to say that it must look again, differs from the size of the blob.
-    """
+    """Returns by path what a file must match to have its blob (`_RECORD`); entries with a zeroed size never match."""
     cut = len(strip) + 1 if strip else 0
     front = strip + b"/" if strip else b""
     written = divmod(index.mtime_ns, _SECOND)
@@ -274,7 +242,7 @@ def _records(index: GitIndex, strip: bytes, blobs: ProjectBlobs) -> dict[RelPath
             and mode in modes
             and ino
             and ctime_s
-            # the clocks of two file systems need not agree
+            # the clocks of two file systems may differ
             and dev == device
             and (ctime_s < safe or _is_older(ctime_s, ctime_ns, *written))
             and (mtime_s < safe or _is_older(mtime_s, mtime_ns, *written))
@@ -286,14 +254,14 @@ def _records(index: GitIndex, strip: bytes, blobs: ProjectBlobs) -> dict[RelPath
 
 
 def _is_older(entry_s: int, entry_ns: int, written_s: int, written_ns: int) -> bool:
-    """Whether a time in an entry is from an earlier clock tick than that of the index."""
+    """Returns whether a time in an entry is from an earlier clock tick than that of the index."""
     if entry_ns % _FINE:
         return entry_s < written_s or (entry_s == written_s and entry_ns < written_ns)
     return entry_s <= written_s - _COARSE_S
 
 
 def _add_tracked(conversions: Conversions, index: GitIndex, root: bytes, blobs: ProjectBlobs) -> None:
-    """Takes in the attribute files that the index holds: their blobs, and their files on disk."""
+    """Adds the attribute files in the index: their blobs, and their files on disk."""
     for at in [at for at, path in enumerate(index.paths) if path.endswith(_ATTRIBUTES)]:
         base, _, name = index.paths[at].rpartition(b"/")
         if name == _ATTRIBUTES:

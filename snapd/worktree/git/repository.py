@@ -1,7 +1,6 @@
-"""Finds the git repository that a folder belongs to, its ignore and attribute settings, its objects and branches.
+"""Finds the git repository around a folder, and reads its settings, objects and branches.
 
-All of it is read as data, and bounded. It never runs git, writes nothing, and ignores the GIT_* variables of the
-environment.
+It never runs git, writes nothing, limits what it reads, and ignores the GIT_* environment variables.
 """
 
 from __future__ import annotations
@@ -25,34 +24,27 @@ from .config import GitUser, expanded, home_directory, is_true, last_value, logg
 
 _HEAD = re.compile(rb"ref:[ \t\n\r]*refs/|[0-9a-fA-F]{40}")
 _KNOWN_FILTER = "filter.lfs."
-"""What `git lfs install` configures. A pointer has the size of its file only by chance, at some 128 bytes."""
+"""What `git lfs install` configures; a pointer (some 128 bytes) has its file's size only by chance."""
 _URL = re.compile(r"remote\.(.+)\.url", re.DOTALL)
 
 
 @attrs.frozen
 class Repository:
-    """Where a repository keeps its parts. Every path is absolute.
+    """Where a repository keeps its parts; all paths are absolute."""
 
-    Attributes:
-        root: the directory that has `.git`, without symlinks.
-        git_dir: the directory of this work tree's own files: HEAD, the index.
-        common_dir: the directory of what all work trees of the repository share: objects, configuration.
-        hash_size: size of an object id, bytes: 20, or 32 in a SHA-256 repository.
-    """
-
-    root: bytes
-    git_dir: bytes
-    common_dir: bytes
-    hash_size: int
+    root: bytes  # the directory that has `.git`, without symlinks
+    git_dir: bytes  # of this work tree alone: HEAD, the index
+    common_dir: bytes  # shared by all its work trees: objects, configuration
+    hash_size: int  # of an object id, bytes: 20, or 32 for SHA-256
 
     @property
     def index_path(self) -> bytes:
-        """The index file; there is none before anything was added."""
+        """The index file; missing until something was added."""
         return os.path.join(self.git_dir, b"index")
 
     @property
     def exclude_path(self) -> bytes:
-        """The file with the repository's own ignore patterns; it need not exist."""
+        """The repository's own ignore file; it need not exist."""
         return os.path.join(self.common_dir, b"info", b"exclude")
 
     @property
@@ -62,20 +54,19 @@ class Repository:
 
     @property
     def objects(self) -> bytes:
-        """The directory with the repository's own objects."""
+        """The directory of the repository's own objects."""
         return os.path.join(self.common_dir, b"objects")
 
 
 class _BadGitFileError(Exception):
-    """A file named `.git` that does not lead to a repository."""
+    """A file named `.git` does not lead to a repository."""
 
 
 def find_repository(folder: bytes, stats: StatCache | None = None) -> Repository | None:
-    """The repository whose work tree a folder is in, as git run in that folder would find it; raises `OSError`.
+    """Returns the repository whose work tree has a folder, as git run there would find it; raises `OSError`.
 
-    It ignores a directory `.git` that is no repository. A file `.git` that leads to none ends the search, as does the
-    edge of the file system; and a folder inside a git directory has no work tree. Symlinks in the path are resolved
-    first; `stats` notes the files that the answer rests on.
+    An invalid `.git` directory is skipped; an invalid `.git` file ends the search. `stats` collects the files that the
+    result depends on.
     """
     stats = stats or StatCache()
     current = os.path.realpath(folder)
@@ -92,7 +83,7 @@ def find_repository(folder: bytes, stats: StatCache | None = None) -> Repository
 
 
 def nested_repository(directory: bytes | int, stats: StatCache | None = None) -> Repository | None:
-    """The repository whose `.git` is in a directory, given by path or descriptor; None if there is no valid one."""
+    """Returns the repository whose `.git` is in a directory (path or descriptor); None if none is valid."""
     try:
         if isinstance(directory, int):
             os.stat(b".git", dir_fd=directory)
@@ -103,7 +94,7 @@ def nested_repository(directory: bytes | int, stats: StatCache | None = None) ->
 
 
 def _repository_at(root: bytes, stats: StatCache) -> Repository | None:
-    """The repository of the `.git` in a directory; raises `_BadGitFileError` for a file that leads to none."""
+    """Returns the repository of a directory's `.git`; raises `_BadGitFileError` for an invalid file."""
     dot_git = os.path.join(root, b".git")
     status = stats.stat(dot_git)
     if status is None:
@@ -154,7 +145,7 @@ def _has_head(git_dir: bytes, stats: StatCache) -> bool:
 
 
 def _common_dir(git_dir: bytes, stats: StatCache) -> bytes:
-    """Follows the file `commondir`, which the git directory of an additional work tree has."""
+    """Follows the `commondir` file, which the git directory of an additional work tree has."""
     path = os.path.join(git_dir, b"commondir")
     stats.stat(path)
     try:
@@ -167,10 +158,9 @@ def _common_dir(git_dir: bytes, stats: StatCache) -> bytes:
 
 
 def user_excludes(user: GitUser, repository: Repository | None, stats: StatCache | None = None) -> bytes | None:
-    """The text of the user's own ignore patterns, in the file that `core.excludesFile` names, or the default one.
+    """Returns the user's own ignore file, from `core.excludesFile` or the default place; None if unreadable.
 
-    None if there is no such file, or it cannot be read. A malformed configuration file only causes a warning in the
-    log. Sections `includeIf` have no effect. `stats` is as for `find_repository`.
+    A malformed configuration only causes a log warning. `includeIf` has no effect.
     """
     stats = stats or StatCache()
     configs = user.configs
@@ -188,22 +178,16 @@ def user_excludes(user: GitUser, repository: Repository | None, stats: StatCache
 
 @attrs.frozen
 class AttributeSettings:
-    """What the configuration says about attributes.
-
-    Attributes:
-        files: the attribute files of the system and the user: every one that could be in force. They need not exist.
-        fold: whether git may ignore case in patterns.
-    """
+    """The configured attribute files, which need not exist, and whether git may ignore case in patterns (`fold`)."""
 
     files: tuple[str, ...]
     fold: bool
 
 
 def attribute_settings(repository: Repository, user: GitUser) -> AttributeSettings | None:
-    """Where attributes come from besides the repository; what a condition includes counts in any case.
+    """Returns where attributes come from besides the repository; conditional includes always count.
 
-    None if a configuration file cannot be read, if attributes come from a tree (`attr.tree`), or if filters other than
-    those of Git LFS are configured: they may have been in use under attributes that are gone.
+    None if they cannot be trusted: an unreadable configuration, `attr.tree`, or filters other than those of Git LFS.
     """
     files = [user.system_attributes, os.path.join(user.config_folder, "attributes")]
     fold = False
@@ -249,7 +233,7 @@ def _read(path: str, stats: StatCache) -> bytes | None:
 
 
 def named_remotes(repository: Repository, user: GitUser) -> dict[str, str]:
-    """The first address of each remote of a project, by its name; none if its configuration cannot be read."""
+    """Returns the first URL of each remote, by name; empty if the configuration cannot be read."""
     urls: dict[str, str] = {}
     for name, value in variables(repository.config_path, user.home) or ():
         remote = _URL.fullmatch(name)
@@ -262,12 +246,11 @@ _QUOTED = re.compile(rb'"((?:[^"\\]|\\(?:[abfnrtv"\\]|[0-3][0-7]{2}))*)"')
 _ESCAPE = re.compile(rb"\\([0-3][0-7]{2}|.)", re.DOTALL)
 _CONTROLS = dict(zip(b"abfnrtv", b"\a\b\f\n\r\t\v", strict=True))
 _DEPTH = 5
-_MOST = 256
-"""Directories; those beyond are not looked at."""
+_MOST = 256  # directories
 
 
 def unquoted(line: bytes) -> bytes:
-    """The path that a line begins with, if that is quoted; else the line itself."""
+    """Returns the path that a line begins with, if that is quoted; else the line."""
     quoted = _QUOTED.match(line)
     return _ESCAPE.sub(_unescaped, quoted[1]) if quoted else line
 
@@ -278,10 +261,7 @@ def _unescaped(escape: re.Match[bytes]) -> bytes:
 
 
 def object_directories(objects: bytes) -> tuple[bytes, ...]:
-    """The directories with the objects of a repository: its own, which is given, then those that it borrows from.
-
-    Each once, without symlinks. They follow `info/alternates` as deep as git does, see gitrepository-layout(5).
-    """
+    """Returns a repository's object directory and its `info/alternates`, as deep as git; without symlinks."""
     directories: dict[bytes, None] = {}
     level = [os.path.realpath(objects)]
     for _ in range(_DEPTH + 2):
@@ -295,10 +275,7 @@ def object_directories(objects: bytes) -> tuple[bytes, ...]:
 
 
 def own_object_directories(root: bytes) -> tuple[bytes, ...]:
-    """The `objects` directories of the repository around a canonical path, as `object_directories`; none without one.
-
-    Raises `IoError` if the folder cannot be looked at.
-    """
+    """Returns `object_directories` of the repository around a canonical path, if any; raises `IoError`."""
     repository = _sha1_repository(root)
     return () if repository is None else object_directories(repository.objects)
 
@@ -320,18 +297,13 @@ _PACKED = re.compile(rb"^([0-9a-f]{40}) (refs/heads/.+)$", re.MULTILINE)
 _STASHED = re.compile(rb"^[0-9a-f]{40} ([0-9a-f]{40}) ", re.MULTILINE)
 _ID = re.compile(rb"[0-9a-f]{40}")
 _HEADS = b"refs/heads/"
-_MOST_TIPS = 50
-"""Branches, and entries of the stash, that are looked at: the latest."""
+_MOST_TIPS = 50  # the latest branches, and the latest stash entries
 
 
 def files_of_other_branches(
     root: bytes, paths: Collection[RelPath], open_blobs: OpenBlobs
 ) -> Iterator[tuple[bytes | None, Mapping[RelPath, Entry]]]:
-    """What the entries of the stash, and the branches that are not checked out here, have at some paths.
-
-    The root is a folder in a repository, absolute and canonical; the paths are relative to it. Yields the name of each
-    branch, None for the stash, with the files there. Raises `IoError` if the disk or the process is in trouble.
-    """
+    """Yields the stash entries (name None) and branches not checked out here, with their files at some paths."""
     repository = _sha1_repository(root)
     if repository is None:
         return
@@ -345,7 +317,7 @@ def files_of_other_branches(
 
 
 def _tips(repository: Repository) -> list[tuple[bytes | None, bytes]]:
-    """The latest entries of the stash, then the branches that git wrote last; each with the id of its commit."""
+    """Returns the latest stash entries, then the last written branches, each with the id of its commit."""
     shared = repository.common_dir
     stash = _STASHED.findall(read_small(os.path.join(shared, b"logs", b"refs", b"stash")) or b"")
     packed = {name: oid for oid, name in _PACKED.findall(read_small(os.path.join(shared, b"packed-refs")) or b"")}

@@ -1,4 +1,4 @@
-"""Decides what each name of a directory is: captured, and whether it must be read; or not captured, and why."""
+"""Decides for each name of a directory whether it is captured and must be read, or why it is not captured."""
 
 from __future__ import annotations
 
@@ -25,29 +25,22 @@ from snapd.worktree.state.file_state import (
 from snapd.worktree.state.nodes import DirectoryNode, Uncaptured, join
 from snapd.worktree.state.tree_state import TreeState
 
-OWN_TEMPORARY = re.compile(rb"\.snapd-tmp-[0-9a-f]{16}")
-"""Names of files that an operation of snapd is about to move into place; never captured."""
-_UNPLAIN = re.compile(rb"(?:\A|\0)[.gG]")
-"""In names that end with a zero byte each: one that `_is_plain` has to look at more closely."""
+OWN_TEMPORARY = re.compile(rb"\.snapd-tmp-[0-9a-f]{16}")  # files snapd is about to move into place: never captured
+_UNPLAIN = re.compile(rb"(?:\A|\0)[.gG]")  # in zero-terminated names: one that `_is_plain` must check
 
 
 class Visit(NamedTuple):
-    """A directory that a look visits.
-
-    Attributes:
-        rules: what decides there; before its own `.gitignore` is read, those of the directory above with its scope.
-        deep: the look goes into all directories below it, even those with the inode that they had.
-    """
+    """A directory to visit."""
 
     path: RelPath
     node: DirectoryNode
-    rules: DirectoryRules
-    deep: bool
+    rules: DirectoryRules  # its parent's, with its scope, until its own `.gitignore` is read
+    deep: bool  # also visit directories below whose inode did not change
 
 
 @attrs.frozen
 class SeededFiles:
-    """What the project's own git knows about its files, and those of its blobs that the store has."""
+    """The files in the project's git index, and which of their blobs the store has."""
 
     seed: IndexSeed
     stored: frozenset[ObjectId]
@@ -55,27 +48,19 @@ class SeededFiles:
 
 @attrs.define
 class NameClassifier:
-    """Brings the state up to date with the names of directories.
+    """Updates the state from the names in directories."""
 
-    Attributes:
-        hidden: a directory that is never captured (a store inside the workspace), if any.
-        limit: bytes; larger files are not captured.
-        seed: for a first look, what the project's own git knows.
-        pending: the directories to visit next.
-        several_names: inodes of files that turned out to have several names, or a new one.
-    """
-
-    hidden: RelPath | None
-    limit: int
+    hidden: RelPath | None  # never captured (a store inside the workspace)
+    limit: int  # bytes; larger files are not captured
     state: TreeState
     evaluator: RuleEvaluator
-    seed: SeededFiles | None
+    seed: SeededFiles | None  # for a first scan
     pending: list[Visit] = attrs.field(factory=list)
-    several_names: set[int] = attrs.field(factory=set)
+    several_names: set[int] = attrs.field(factory=set)  # inodes of files with several names, or a new one
     _racy_from: int = attrs.field(factory=racy_since)
 
     def take(self, visit: Visit, listing: Listing, *, same_rules: bool) -> None:
-        """Takes in all names of a directory and forgets those that are gone; `same_rules` as for `consider`."""
+        """Updates all names of a directory and drops those that are gone; `same_rules` as for `consider`."""
         state, node = self.state, visit.node
         is_new = not (node.file_count or node.directories or node.others)
         if is_new and self.seed is not None:
@@ -96,7 +81,7 @@ class NameClassifier:
             node.directories = {name: node.directories[name] for name in statuses if name in node.directories}
 
     def _take_seeded(self, visit: Visit, listing: Listing, seed: SeededFiles) -> dict[bytes, ListedFile]:
-        """Takes in the files of a new directory that are as the project's index has them; gives the others."""
+        """Adds the files of a new directory that match the project's index, and returns the others."""
         several = listing.several
         if int.from_bytes(listing.largest, "little") > self.limit:
             return listing.statuses()
@@ -121,10 +106,7 @@ class NameClassifier:
         return listing.statuses(taken)
 
     def consider(self, visit: Visit, name: bytes, status: FileStatus, *, same_rules: bool) -> None:
-        """Takes in one name of a directory, by its `lstat`.
-
-        With `same_rules`, the rules are those of the last look, so what it decided about this name still holds.
-        """
+        """Updates one name of a directory; `same_rules`: the rules, and so the decision, are those of the last scan."""
         state, node, rules = self.state, visit.node, visit.rules
         here = join(visit.path, name)
         if name == b".git" or here == self.hidden or OWN_TEMPORARY.fullmatch(name):
@@ -151,7 +133,7 @@ class NameClassifier:
         else:
             scope = self.evaluator.scope_of(here, is_directory, rules)
         if scope is None and name == b".gitignore" and name in node.files:
-            # a rule that hides itself could not be seen, nor taken back
+            # otherwise a rule that ignores its own file could be neither seen nor undone
             scope = rules.scope
         if scope is None:
             self._note_uncaptured(here, status)
@@ -170,7 +152,7 @@ class NameClassifier:
             self._note_uncaptured(here, status)
         else:
             record = node.files.get(name)
-            # an unread name came by in an earlier look
+            # an unread name arrived in an earlier scan
             is_new = name not in state.unread.get(node, ()) if record is None else inode_of(record) != status.st_ino
             if is_new:
                 state.arrive(node, name, here, status)
@@ -181,12 +163,11 @@ class NameClassifier:
         self.state.uncaptured.note(path, status)
 
     def _note_other_names(self, status: FileStatus) -> None:
-        """Notes that a file may be captured by other names than this one."""
+        """Notes that a file may be captured under other names too."""
         if status.st_nlink > 1 and stat.S_ISREG(status.st_mode):
             self.several_names.add(status.st_ino)
 
     def _consider_directory(self, above: DirectoryNode, name: bytes, status: FileStatus, visit: Visit) -> None:
-        """Takes in a directory; `visit` is how to visit it, but for its node."""
         child = above.directories.get(name)
         if child is not None and child.inode == status.st_ino:
             self.state.coverage.set_permissions(child, stat.S_IMODE(status.st_mode))
@@ -210,12 +191,11 @@ class NameClassifier:
         record = node.files.get(name)
         is_news = state.set_linked(node, name, status.st_nlink > 1 and not is_link)
         if is_news or record is None or inode_of(record) != status.st_ino:
-            # a new name of this file: from now on every look looks at its other names too
+            # a new name of this file: from now on every scan checks its other names too
             self._note_other_names(status)
         if record is None or record[:SIGNATURE_BYTES] != signature or is_racy_record(record):
             state.mark_unread(node, name, is_link)
 
 
 def _is_plain(name: bytes) -> bool:
-    """Whether a name is certainly not one of those that are never captured."""
     return name[:1] not in (b".", b"g", b"G") or (is_tree_name(name) and not OWN_TEMPORARY.fullmatch(name))

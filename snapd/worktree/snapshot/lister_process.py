@@ -1,8 +1,4 @@
-"""The process that lists directories for `walker.ListerPool`: paths come in, listings go out, until the input ends.
-
-It imports little, so that it starts in some milliseconds. It watches each directory before it lists it, if it has the
-clock's queues.
-"""
+"""The process that lists directories for `walker.ListerPool`; it imports little, to start within milliseconds."""
 
 from __future__ import annotations
 
@@ -14,16 +10,14 @@ from snapd.watch.queues import SharedQueues
 from snapd.worktree.fs.directories import Directories
 from snapd.worktree.fs.listing import Listing, encode, failed, list_directory
 
-PATH = struct.Struct("<I")
-"""Bytes of the path that follows."""
+PATH = struct.Struct("<I")  # length of the path that follows, bytes
 
 _READ_BYTES = 1 << 16
-_TOGETHER = 32
-"""Listings that are written at once."""
+_TOGETHER = 32  # listings per write
 
 
 def main(descriptors: str) -> None:
-    """Serves standard input and output; the descriptors are that of the root of paths, then the clock's queues."""
+    """Lists the directories whose paths come in on standard input; watches each first, if it has the clock's queues."""
     root, *queues = map(int, descriptors.split())
     device, shared = os.fstat(root).st_dev, SharedQueues(queues) if queues else None
     data = b""
@@ -52,7 +46,7 @@ def _listing(directories: Directories, shared: SharedQueues | None, device: int,
     try:
         descriptor, watch = directories.open(path), -1
         if shared is not None and os.fstat(descriptor).st_dev == device:
-            # without a watch, the process that asked tries itself and sees the error
+            # without a watch, the parent process tries itself and gets the error
             with suppress(OSError):
                 watch = shared.add(descriptor)
         return list_directory(descriptor, watch)

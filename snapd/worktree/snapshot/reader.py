@@ -1,8 +1,4 @@
-"""Reads, hashes and stores the unread files; on all cores if there are many.
-
-For that, it has processes: hashing and compressing takes more than one processor, and threads gain nothing, because
-with files of some kilobytes too little of the work is done without the interpreter lock.
-"""
+"""Reads, hashes and stores the unread files, in processes if there are many: threads wait for the interpreter lock."""
 
 from __future__ import annotations
 
@@ -37,29 +33,21 @@ _Readings = Generator[tuple[DirectoryNode, list["Read"]], None, None]
 
 T = TypeVar("T")
 
-FILES_TOGETHER = 16
-"""Files of a directory to ask for in one question: with more, one process may get all of them."""
-_AHEAD = 256
-"""How many files each process may still owe before it gets no more questions."""
+FILES_TOGETHER = 16  # files of a directory per request: with more, one process may get all of them
+_AHEAD = 256  # files in flight per process
 
 
 class ReadFile(NamedTuple):
-    """A file that was read: its record for the state of the work tree, and what the batch stores."""
+    """A file that was read: its record for the state, and its blob as the batch stores it."""
 
     record: Record
     packed: bytes
 
 
 class ReaderPool(WorkerPool[T, "ReadFile | None"]):
-    """Some processes that read files below a directory; the answer is None for a file that this process has to read.
+    """Processes that read files below `root`; the answer None is a file that the caller must read itself.
 
-    Args:
-        root: descriptor of the directory that paths are relative to.
-        limit: bytes; larger files are not read.
-        packing: the module whose `packed_blob` turns a file's bytes into its id and what is stored.
-
-    Raises:
-        OSError: no process can be started.
+    `packing` names the module whose `packed_blob` turns bytes into an id and the stored form.
     """
 
     def __init__(self, root: int, limit: int, packing: str) -> None:
@@ -70,10 +58,7 @@ class ReaderPool(WorkerPool[T, "ReadFile | None"]):
         super().__init__(os.cpu_count() or 2, start, _decode, _AHEAD)
 
     def read_files(self, path: RelPath, files: Sequence[tuple[bytes, T]]) -> None:
-        """Asks for some files of a directory, `FILES_TOGETHER` at most, each with the tag that comes back with it.
-
-        Raises `WorkerLost`.
-        """
+        """Requests up to `FILES_TOGETHER` files of a directory, each with a tag for its result; raises `WorkerLost`."""
         names = [NAME.pack(len(name)) + name for name, _ in files]
         self.ask(b"".join((DIRECTORY.pack(len(path), len(files)), path, *names)), [tag for _, tag in files])
 
@@ -91,10 +76,8 @@ def _decode(data: bytes, at: int) -> tuple[ReadFile | None, int] | None:
 
 logger = logging.getLogger(__name__)
 
-WORTH_HELP = 2000
-"""From this many files on, it pays to have processes read them."""
-_POLL_SECONDS = 0.1
-"""How soon a cancelled request stops waiting."""
+WORTH_HELP = 2000  # from this many files on, processes pay off
+_POLL_SECONDS = 0.1  # how soon a cancelled request stops waiting
 
 Read = tuple[bytes, "Record | SkipReason | None"]
 """A name with its record, or why the file cannot be captured, or None if it is gone."""
@@ -102,7 +85,7 @@ Read = tuple[bytes, "Record | SkipReason | None"]
 
 @attrs.frozen
 class Reader:
-    """Reads files of one work tree, of `limit` bytes at most, for one request; the batch takes their contents."""
+    """Reads files of one work tree, of at most `limit` bytes, for one request; `batch` stores their contents."""
 
     root: int
     limit: int
@@ -110,10 +93,7 @@ class Reader:
     call: Call
 
     def read_all(self, state: TreeState) -> _Readings:
-        """Reads the unread files: yields directories, each with the results for some of its files.
-
-        Raises `IoError`, `StorageFull`, `Cancelled`: the batch has what was yielded so far.
-        """
+        """Reads the unread files; yields directories with results. On errors, the batch has what was yielded so far."""
         pieces: deque[_Piece] = deque()
         total = 0
         for node, names in state.unread.items():
@@ -138,12 +118,12 @@ class Reader:
             else:
                 with closing(readers):
                     yield from self._read_by(readers, directories, pieces)
-        # all files, or those that the processes did not answer
+        # all files, or those without an answer from the processes
         for node, path, items in pieces:
             yield node, self._read(directories, path, items)
 
     def _read_by(self, readers: ReaderPool[_Asked], directories: Directories, pieces: deque[_Piece]) -> _Readings:
-        """Has processes read the regular files; this one reads the rest, and what they cannot."""
+        """Has processes read the regular files, and reads symlinks and what the processes cannot read itself."""
         try:
             while pieces or readers.is_waiting:
                 while pieces and readers.has_room:

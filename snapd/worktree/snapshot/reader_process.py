@@ -1,7 +1,4 @@
-"""The process that reads files for `ReaderPool`: names come in, contents go out, until the input ends.
-
-For a file that it cannot read as it is, it only says so; the process that asked finds out why.
-"""
+"""The process that reads files for `ReaderPool`; for a file it cannot read, the parent process finds out why."""
 
 from __future__ import annotations
 
@@ -17,10 +14,8 @@ from snapd.worktree.state.file_state import make_record
 
 _Packing = Callable[[bytes], tuple[ObjectId, bytes]]
 
-DIRECTORY = struct.Struct("<IH")
-"""The length of a directory's path, bytes, and the number of names that follow it."""
-NAME = struct.Struct("<H")
-"""The length of a name, bytes."""
+DIRECTORY = struct.Struct("<IH")  # length of the path, bytes; number of names that follow
+NAME = struct.Struct("<H")  # length of the name, bytes
 ANSWER = struct.Struct("<57sI")
 """The file's record, and the length of the packed blob that follows, bytes; all zero for a file that was not read."""
 UNREAD = ANSWER.pack(b"", 0)
@@ -29,10 +24,9 @@ _BUFFER = 1 << 18
 
 
 def main(argument: str) -> None:
-    """Serves standard input and output.
+    """Reads the files whose names come in.
 
-    The argument has the descriptor of the root of paths, the size in bytes up to which files are captured, and the
-    module with `packed_blob`.
+    `argument` has the root's descriptor, the size limit in bytes, and the module with `packed_blob`.
     """
     root, limit, packing = argument.split()
     packed_blob: _Packing = import_module(packing).packed_blob

@@ -1,7 +1,4 @@
-"""Captures the work tree: looks at what may have changed, reads and stores what did, and computes the tree.
-
-Or says how it differs from a snapshot, and stores nothing.
-"""
+"""Captures the work tree: scans what may have changed, stores it and computes the tree; or finds the drift."""
 
 from __future__ import annotations
 
@@ -51,29 +48,18 @@ from snapd.worktree.state.file_state import entry_of, oid_of
 from snapd.worktree.state.nodes import DirectoryNode, SavedState, encode_tree, load, save
 from snapd.worktree.state.tree_state import TreeState
 
-SAVE_FROM = 5000
-"""After this many new files and directories the state is saved, so that a new process need not read them again."""
+SAVE_FROM = 5000  # new files and directories until the state is saved
 
 logger = logging.getLogger(__name__)
 
 ROUNDS = 4
 _CUT_SHORT = "the last look was cut short, or what it found could not be stored"
 _OTHER_RULES = "settings or ignore rules outside the work tree changed"
-_ALL_FROM = 4096
-"""From this many paths with changed rules on, a look at everything costs no more than one at each."""
+_ALL_FROM = 4096  # from this many paths with changed rules on, a full scan costs no more
 
 
 class Scanner:
-    """The state of one work tree, and the looks that update it, one at a time.
-
-    Args:
-        root: descriptor of the workspace.
-        device: of the workspace; looks do not enter what is mounted inside.
-        rules: where the ignore rules come from.
-        hidden: a directory that is never captured (a store inside the workspace), if any.
-        clock: marks what may have changed.
-        umask: of the user.
-    """
+    """Keeps the state of one work tree and scans it, one scan at a time; scans stay on its `device`."""
 
     def __init__(
         self, root: int, device: int, rules: RuleSource, hidden: RelPath | None, clock: Clock, umask: int = 0o022
@@ -109,16 +95,10 @@ class Scanner:
         *,
         was_killed: bool = False,
     ) -> None:
-        """Starts from the state that an earlier process saved, and saves what this one learns.
+        """Loads the state that an earlier process saved at `path`, and saves what this process learns there.
 
-        Args:
-            path: of the file with the state.
-            knows: whether a tree is a snapshot of the store, so that all its objects are there.
-            adopt: takes objects of the project's own git over into the store.
-            open_blobs: reads blobs of the project's own git.
-            last: the coverage of the last snapshot.
-            was_killed: whether the earlier process was killed, so that it did not save what it learned. The first
-                capture learns that again, and saves it: a process that is killed next must not add to it.
+        `knows` is whether a tree is that of a snapshot in the store; `adopt` copies objects of the project's git into
+        the store. If the earlier process `was_killed` before it could save, the first capture saves the state.
         """
         self._saves_first = was_killed
         self.state.coverage.set_origins(dict(last.origins))
@@ -133,7 +113,7 @@ class Scanner:
         self._saved_rules_digest = saved.rules_digest
 
     def forget(self, objects: frozenset[ObjectId]) -> None:
-        """Treats blobs and trees as not stored: the next look reads the files that have them."""
+        """Treats blobs and trees as not stored: the next scan reads their files again."""
         if not objects:
             return
         # the state must not change while it is saved
@@ -144,7 +124,7 @@ class Scanner:
                 state.drop_file(node, name)
             if node.tree in objects:
                 node.invalidate_tree()
-        # the rest may come from several snapshots, none of which has all of it
+        # the remaining objects may be from several snapshots, none of which has all of them
         self.stored_tree = None
         self._doubt(Marks(), "objects are missing in the store")
 
@@ -159,7 +139,7 @@ class Scanner:
         self._doubt(Marks(), "the store may have lost objects")
 
     def doubt(self, paths: Iterable[RelPath]) -> None:
-        """Makes the next look look at some names, whatever the clock says."""
+        """Makes the next scan check these paths, whatever the clock reports."""
         marks = Marks()
         for path in paths:
             above, _, name = path.rpartition(b"/")
@@ -176,17 +156,10 @@ class Scanner:
     def capture(
         self, settings: CaptureSettings, forced: tuple[RelPath, ...], batch: ObjectBatch, call: Call
     ) -> Snapshot:
-        """Captures the work tree as it is; the objects of the snapshot are stored.
+        """Captures the work tree and stores the snapshot's objects; commits `batch`.
 
-        Args:
-            settings: own excludes and the size limit.
-            forced: ignored files or directories to capture anyway.
-            batch: takes new objects; committed here.
-            call: the request.
-
-        Raises:
-            IoError, StorageFull, Cancelled: there is no snapshot.
-            InvalidParams: the workspace's own settings are wrong.
+        `forced` are ignored files or directories to capture anyway. On errors (`InvalidParams`: wrong settings of the
+        workspace), there is no snapshot.
         """
         forced = tuple(sorted(set(forced)))
         taken = Marks()
@@ -215,17 +188,17 @@ class Scanner:
         assert self.state.root.tree is not None
         assert self._rules is not None
         self.captured = Snapshot(self.state.root.tree, self.state.coverage.of(self._rules, forced))
-        # stays even if a later look fails: the state counts on its objects
+        # stays even if a later scan fails: the state relies on its objects
         self.stored_tree = self.captured.tree
         saves_first, self._saves_first = self._saves_first, False
         if self._unsaved >= (1 if saves_first else SAVE_FROM):
-            # only a look that comes at once has to wait for it
+            # only a scan that follows immediately has to wait for it
             self._saving = threading.Thread(target=self._save, name="snapd-save", daemon=True)
             self._saving.start()
         return self.captured
 
     def drift(self, query: DriftQuery, call: Call) -> Drift:
-        """How the work tree differs from a snapshot; stores nothing. Raises `StoreCorrupt`, and as `capture`."""
+        """Compares the work tree with a snapshot, and stores nothing; raises `StoreCorrupt`, and as `capture`."""
         taken = Marks()
         try:
             walker = self._look(query.settings, tuple(sorted(set(query.forced))), taken, call)
@@ -239,13 +212,13 @@ class Scanner:
             raise
 
     def _doubt(self, taken: Marks, why: str) -> None:
-        """Makes the next look look at everything."""
+        """Makes the next scan check everything."""
         taken.doubt(why)
         self._clock.put_back(taken)
         self.captured = None
 
     def _unchanged(self, forced: tuple[RelPath, ...]) -> Snapshot:
-        """The snapshot if nothing changed; its coverage may be new, since `drift` updates it without a snapshot."""
+        """Returns the snapshot if nothing changed, with its current coverage, which `drift` may have updated."""
         assert self.state.root.tree is not None
         assert self._rules is not None
         snapshot = Snapshot(self.state.root.tree, self.state.coverage.of(self._rules, forced))
@@ -274,15 +247,15 @@ class Scanner:
             )
             self._unsaved = 0
         except SnapdError as error:
-            # the next process reads more files
+            # harmless: the next process reads more files
             logger.warning("cannot save the state of the work tree: %s", error)
         # a state worth saving took much memory to build
         release_pages()
 
-    # -- looking
+    # -- scanning
 
     def _look(self, settings: CaptureSettings, forced: tuple[RelPath, ...], taken: Marks, call: Call) -> Walker | None:
-        """Brings the state up to date, but for unread files; returns None if nothing can have changed."""
+        """Updates the state, except unread files; returns None if nothing can have changed."""
         self._wait_for_saving()
         self._begun = file_clock_ns()
         # before other processes watch anything: the next `take` reports what an overflow loses from here on
@@ -309,7 +282,7 @@ class Scanner:
     def _prepare(
         self, settings: CaptureSettings, forced: tuple[RelPath, ...]
     ) -> tuple[WorkspaceRules, SeededFiles | None, ListerPool[Visit] | None]:
-        """Reads the rules, and for a first look the index; starts a lister where many directories are known."""
+        """Reads the rules, and the index for a first scan; starts a lister if there are many directories."""
         lister: ListerPool[Visit] | None = None
         # the processes start while this one reads the rules and the index
         if self._rules is None and needs_lister(path for path, _ in self.state.root.walk()):
@@ -333,7 +306,7 @@ class Scanner:
     def _walk(
         self, walker: Walker, marks: Marks, doubted: frozenset[RelPath], taken: Marks, *, everything: bool
     ) -> None:
-        """Looks until nothing changes any more meanwhile, a few times at most."""
+        """Scans until nothing changes meanwhile, a few times at most."""
         for _ in range(ROUNDS):
             if doubted or not everything:
                 walker.walk_marked(Marks() if everything else marks, doubted)
@@ -348,21 +321,20 @@ class Scanner:
             elif everything and not walker.raced and walker.is_still():
                 break
             else:
-                # even if the watches ran out during a look at marked names
+                # also if the watches ran out while marked names were checked
                 everything = True
         else:
             self._clock.put_back(marks)
             walker.unfinished = True
 
     def _scan_all(self, walker: Walker, why: str) -> None:
-        # without watches every look is one; `snapshot/status` shows it
+        # without watches every scan is a full one; `snapshot/status` reports that
         level = logging.INFO if self._clock.exact else logging.DEBUG
         logger.log(level, "looking at all files: %s", why)
         self.full_look = FullLook(time.time_ns() // 1_000_000, why)
         walker.walk_all()
 
     def _seed(self) -> SeededFiles | None:
-        """What the project's own git knows, with the blobs that the store has adopted."""
         if self._adopt is None or self._open_blobs is None:
             return None
         seed = self._source.seed(self._open_blobs)
@@ -378,9 +350,9 @@ class Scanner:
     def _doubted(
         self, rules: WorkspaceRules, forced: tuple[RelPath, ...], settings: CaptureSettings
     ) -> tuple[bool, frozenset[RelPath]]:
-        """Which paths may be captured now and were not, or the reverse, because settings, rules or indexes changed.
+        """Finds paths that changed settings, rules or indexes may add to or remove from the captured ones.
 
-        Says whether any may be, which the rules of each directory show; and gives those for which they do not.
+        Returns whether there may be any, and those paths that the rules of each directory do not show.
         """
         before = self._rules
         if before is None:
@@ -392,7 +364,7 @@ class Scanner:
             self.state.uncaptured.note_rules(before.texts, rules.texts)
             doubted |= differing(rules.tracked, before.tracked)
         if self.captured is None or len(doubted) >= _ALL_FROM:
-            # a look that failed may have applied other rules to some directories
+            # a failed scan may have applied other rules to some directories
             self.state.invalidate_rules()
             return True, frozenset()
         return changed, doubted
@@ -403,12 +375,12 @@ class Scanner:
         self, walker: Walker, learnt: list[tuple[DirectoryNode, bytes]], taken: Marks, batch: ObjectBatch, call: Call
     ) -> dict[DirectoryNode, ObjectId]:
         reader = Reader(self._root, walker.classifier.limit, batch, call)
-        # `drift` stores nothing: it may have left some in directories that this look did not visit
+        # `drift` stores nothing: it may have left unread files in directories that this scan did not visit
         asked = tuple(self.state.unread)
         for _ in range(ROUNDS):
             if not self._read(reader, learnt):
                 break
-            # a file that went away between look and read may have another name now
+            # a file that vanished between scan and read may have another name now
             marks = self._take(taken)
             if marks.everything:
                 self._scan_all(walker, marks.why)
@@ -416,7 +388,7 @@ class Scanner:
                 walker.walk_marked(marks, ())
         else:
             self._read(reader, learnt)
-        # each directory once, however many of its files were read
+        # `fromkeys`: each directory once
         self.state.coverage.update(dict.fromkeys((*walker.visited, *asked, *(node for node, _ in learnt))))
         failpoint("capture.trees")
         trees = self._trees(batch, call)
@@ -446,7 +418,6 @@ class Scanner:
         return gone
 
     def _trees(self, batch: ObjectBatch, call: Call) -> dict[DirectoryNode, ObjectId]:
-        """Computes the trees that are missing, children before parents."""
         root = self.state.root
         order: list[DirectoryNode] = []
         pending = [root] if root.tree is None else []
@@ -474,7 +445,7 @@ class _EnoughError(Exception):
 
 @attrs.define
 class DriftFinder:
-    """Compares a state, as of a look just now, with a snapshot; enters only directories that differ."""
+    """Compares the state, fresh from a scan, with a snapshot; enters only directories that differ."""
 
     root: int
     state: TreeState
@@ -486,7 +457,7 @@ class DriftFinder:
     _unread_below: set[DirectoryNode] = attrs.field(factory=set)
 
     def find(self) -> Drift:
-        """What differs from the snapshot, ordered by path; raises `StoreCorrupt`, `IoError`."""
+        """Returns the differences, ordered by path; raises `StoreCorrupt`, `IoError`."""
         for unread in self.state.unread:
             node: DirectoryNode | None = unread
             while node is not None and node not in self._unread_below:

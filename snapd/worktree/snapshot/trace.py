@@ -1,7 +1,6 @@
-"""Finds out where the names that a look came by were before: what was not captured is nowhere but there.
+"""Finds the former names of files that were not captured before.
 
-A file or directory that got its name by a rename has the inode that another name had, and was born before the last
-look. What was copied is found by its size, once the name with the original is gone.
+A renamed file keeps its inode and birth time. A copy is recognised by size and times, once the original is gone.
 """
 
 from __future__ import annotations
@@ -22,16 +21,14 @@ from snapd.worktree.state.tree_state import TreeState
 
 from .walker import GONE
 
-_MOST_NAMES = 4
-"""How many former names of one file or directory are kept."""
-_MOST_RECENT = 256
-"""How many new names are kept in mind in case that they are copies of what goes later."""
+_MOST_NAMES = 4  # former names kept for each file or directory
+_MOST_RECENT = 256  # new names remembered in case they are copies of files deleted later
 _GIT_DIRECTORY = (b"HEAD", b"objects", b"refs")
 _FROM_OUTSIDE = (FormerName(b"", uncaptured=True),)
 
 
 def trace(state: TreeState, root: int) -> None:
-    """Brings `CoverageKeeper.origins` up to date with the names that came and went in a look; raises `OSError`."""
+    """Updates `CoverageKeeper.origins` with the names that came and went in a scan; raises `OSError`."""
     if state.names.arrived or state.uncaptured.gone or state.names.left:
         with Directories(root) as directories:
             _Trace(state, directories).run()
@@ -61,7 +58,7 @@ class _Trace:
             path: was for path, status in arrived.items() if status and (was := self._moved_from(path, status, before))
         }
         moved = {path for inode, (path, _) in state.names.left.items() if inode in there}.union(self._came.values())
-        # whatever is in one of these came with it
+        # whatever is in one of these directories came with it
         whole: set[RelPath] = set()
         for path, status in sorted(arrived.items()):
             if status is None:
@@ -80,7 +77,7 @@ class _Trace:
                         if below.startswith(was + b"/")
                     }
             elif not origins and (state.names.is_recalled or (path in self._replaced and path not in moved)):
-                # somebody saved the file under another name first; or an earlier process knew it
+                # an editor saved the file under another name first; or an earlier process knew it
                 origins = before.get(path, ())
             if any(origin.uncaptured for origin in origins):
                 whole.add(path)
@@ -95,7 +92,6 @@ class _Trace:
             state.coverage.set_origins(origins_now)
 
     def _moved_from(self, path: RelPath, status: FileStatus, before: Mapping[RelPath, object]) -> RelPath | None:
-        """Where something was captured before, if that is of interest: another file may have got its inode."""
         was, written = self._state.names.left.get(status.st_ino, (None, 0))
         if was is None and stat.S_ISDIR(status.st_mode):
             inside = (each for top, node in self._state.names.departed for each in node.walk(top))
@@ -108,7 +104,7 @@ class _Trace:
         return was if was in before and self._is_old(path, written) else None
 
     def _of(self, path: RelPath, status: FileStatus) -> tuple[FormerName, ...]:
-        """The origin of what was not captured before; nothing for what is new, or was captured."""
+        """Returns the origin of what was not captured before; nothing for what is new or was captured."""
         state = self._state
         gone = state.uncaptured.gone.get(status.st_ino)
         if gone is not None:
@@ -124,7 +120,7 @@ class _Trace:
             return tuple(
                 FormerName(was, uncaptured=True) for was, each in state.uncaptured.known.items() if each == known
             )
-        # who saves a file under another name first writes it just then
+        # an editor that saves under another name first has just written that file
         is_saved = path in self._replaced and status.st_mtime_ns >= state.looked_at
         if (
             not state.knows_inodes
@@ -139,7 +135,7 @@ class _Trace:
         return () if was_captured else _FROM_OUTSIDE
 
     def _is_old(self, path: RelPath, written: int = 0) -> bool:
-        """Whether something was born before the last look, or before the file that it may be was written to."""
+        """Returns whether this was born before the last scan, or before the file that it may be was written to."""
         above, _, name = path.rpartition(b"/")
         try:
             born = birth_ns(self._directories.open(above), name)
@@ -150,7 +146,6 @@ class _Trace:
         return born is not None and (born <= written or born < self._state.looked_at)
 
     def _trace_copies(self, arrived: Mapping[RelPath, FileStatus | None], there: Collection[int]) -> None:
-        """Takes what was copied before the original went as the only copy."""
         state = self._state
         new = {path: status for path, status in arrived.items() if status is not None and not self._origins.get(path)}
         state.names.recent |= {path: NodeIdentity.of(status) for path, status in new.items()}
@@ -166,7 +161,7 @@ class _Trace:
                     if all(state.has(path + b"/" + name) for name in _GIT_DIRECTORY):
                         self._origins[path] = (FormerName(was, uncaptured=True),)
                 elif known.is_directory:
-                    # a copy with its times, as `cp -a` makes it; of others nothing tells
+                    # a copy with its times, as of `cp -a`; others cannot be recognised
                     if copy.mtime_ns == known.mtime_ns:
                         self._origins[path] = (FormerName(was, uncaptured=True),)
                 elif copy.size == known.size > 0:

@@ -1,7 +1,6 @@
 """Compares the work tree with its known state: lists directories and classifies names, but reads no file.
 
-What it finds enters the state at once: it forgets what is gone, and marks what is new or differs as `unread`. A look
-that is cut short leaves a state that only knows less.
+It updates the state at once: drops what is gone, marks what is new or differs as `unread`.
 """
 
 from __future__ import annotations
@@ -36,13 +35,8 @@ from snapd.worktree.state.tree_state import TreeState
 
 logger = logging.getLogger(__name__)
 
-LISTER_FROM = 512
-"""From this many directories on, it pays to have processes list them.
-
-To start them takes 50 ms of processor time, and they save this process some 70 us for each directory.
-"""
-_POLL_SECONDS = 0.1
-"""How soon a cancelled request stops waiting for a listing."""
+LISTER_FROM = 512  # directories; to start processes costs 50 ms, and they save some 70 us for each
+_POLL_SECONDS = 0.1  # how soon a cancelled request stops waiting for a listing
 
 GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ESTALE)
 _DENIED = (errno.EACCES, errno.EPERM)
@@ -52,16 +46,13 @@ _RULE_NAMES = frozenset((b".gitignore", b".git"))
 T = TypeVar("T")
 
 _PROCESSES = 2
-_AHEAD = 96
-"""How many listings each process may still owe before it gets no more questions."""
+_AHEAD = 96  # listings in flight per process
 
 
 class ListerPool(WorkerPool[T, Listing]):
-    """Processes that list many directories at once: building objects from statuses needs the interpreter lock.
+    """Processes that list and watch directories below `root` for one scan; they follow no symlink.
 
-    Two take half the time of one; they live for one look. They get paths below an open directory, the `root`, and
-    follow no symlink. They watch each directory before they list it, where the clock shares its queues with them.
-    Raises `OSError` if no process can be started.
+    Two take half the time of one: building objects from statuses holds the interpreter lock.
     """
 
     def __init__(self, root: int, clock_queues: Sequence[int] = ()) -> None:
@@ -74,12 +65,12 @@ class ListerPool(WorkerPool[T, Listing]):
         super().__init__(_PROCESSES, start, decode, _AHEAD)
 
     def list_directory(self, path: RelPath, tag: T) -> None:
-        """Asks for the listing of a directory below the root; `tag` comes back with it. Raises `WorkerLost`."""
+        """Requests the listing of a directory below the root; `tag` comes back with it. Raises `WorkerLost`."""
         self.ask(PATH.pack(len(path)) + path, (tag,))
 
 
 def start_lister(root: int, clock: Clock) -> ListerPool[T] | None:
-    """Starts the processes that list directories for a look, with the clock's queues; None where they cannot start."""
+    """Starts the lister processes for a scan, with the clock's queues; returns None if they cannot start."""
     try:
         return ListerPool(root, clock.share_queues())
     except OSError as error:
@@ -89,7 +80,7 @@ def start_lister(root: int, clock: Clock) -> ListerPool[T] | None:
 
 
 def stop_lister(lister: ListerPool[T] | None, clock: Clock) -> None:
-    """Ends the processes, if there are any, and takes the clock's queues back."""
+    """Stops the lister processes, if any, and returns the clock its queues."""
     if lister is not None:
         lister.close()
     clock.end_sharing()
@@ -97,28 +88,18 @@ def stop_lister(lister: ListerPool[T] | None, clock: Clock) -> None:
 
 @attrs.define
 class Walker:
-    """One look, at all of the work tree or at what is marked.
-
-    Attributes:
-        root: descriptor of the workspace.
-        device: of the workspace; a look does not enter what is mounted inside.
-        clock: watches every directory before it is listed.
-        classifier: takes in what the look finds.
-        lister: the processes that list directories, where they are worth it; the look ends them.
-        raced: something went away during the look.
-        unfinished: changes went on throughout the look; what they marked has not been looked at.
-    """
+    """One scan, of the whole work tree or of what is marked."""
 
     root: int
-    device: int
-    clock: Clock
+    device: int  # of the workspace; the scan does not enter mounts
+    clock: Clock  # watches every directory before it is listed
     classifier: NameClassifier
     call: Call
-    lister: ListerPool[Visit] | None = None
+    lister: ListerPool[Visit] | None = None  # stopped by the scan
     visited: dict[DirectoryNode, None] = attrs.field(factory=dict)
     listings: list[tuple[RelPath, Listing]] = attrs.field(factory=list)
-    raced: bool = False
-    unfinished: bool = False
+    raced: bool = False  # something vanished during the scan
+    unfinished: bool = False  # changes went on throughout, and what they marked was not checked
     state: TreeState = attrs.field(init=False)
     evaluator: RuleEvaluator = attrs.field(init=False)
     _begun: int = attrs.field(factory=file_clock_ns)
@@ -129,7 +110,7 @@ class Walker:
         self.state, self.evaluator = self.classifier.state, self.classifier.evaluator
 
     def walk_all(self) -> None:
-        """Looks at the whole work tree; raises `IoError`, `Cancelled`."""
+        """Scans the whole work tree; raises `IoError`, `Cancelled`."""
         self.raced = False
         self.listings.clear()
         self._may_start_lister = True
@@ -138,15 +119,12 @@ class Walker:
         except WorkerLost as error:
             logger.warning("a process that lists directories failed (%s): this process lists them", error)
             self._may_start_lister = False
-            # some directories may have been classified by the new rules, and those below them by the old ones
+            # some directories may have been classified by the new rules, and their subdirectories by the old ones
             self.state.invalidate_rules()
             self._walk_all()
 
     def walk_marked(self, marks: Marks, doubted: Iterable[RelPath]) -> None:
-        """Looks at what the clock marked, and at each part of the doubted paths, whose rules changed.
-
-        Raises `IoError`, `Cancelled`.
-        """
+        """Scans what the clock marked, and each part of `doubted` paths; raises `IoError`, `Cancelled`."""
         self.raced = False
         self._may_start_lister = False
         with self._open():
@@ -162,7 +140,7 @@ class Walker:
                 if self.state.path_of(node) is not None:
                     there.append((node, names))
                 else:
-                    # where it is found elsewhere, it is listed
+                    # if it is found elsewhere, it is listed there
                     lost.append((node, names - {ITSELF}))
             for node, names in (*there, *lost):
                 path_there = self.state.path_of(node)
@@ -174,7 +152,7 @@ class Walker:
             self._visit_other_names(marks.inodes, met)
 
     def is_still(self) -> bool:
-        """Whether no directory changed while others were listed, so that no rename went unseen."""
+        """Returns whether no directory changed while others were listed, so that no rename was missed."""
         with Directories(self.root) as directories:
             for path, then in self.listings:
                 try:
@@ -183,7 +161,7 @@ class Walker:
                     if (now.st_ino, now.st_mtime_ns, now.st_ctime_ns) != (then.inode, then.mtime_ns, then.ctime_ns):
                         return False
                     if is_racy(then.ctime_ns, self._begun):
-                        # a name that came or went within the same clock tick changed no time
+                        # a name that came or went within one clock tick changed no time
                         again = list_directory(descriptor)
                         if (again.names, again.directories) != (then.names, then.directories):
                             return False
@@ -194,7 +172,7 @@ class Walker:
     # -- marked names
 
     def _lose_directories(self, marks: Marks) -> None:
-        """Loses the marked directories that are gone from where they were, before any is found elsewhere."""
+        """Loses marked directories that are gone from their place, before any is found elsewhere."""
         for node, names in marks.names.items():
             assert isinstance(node, DirectoryNode)
             path = self.state.path_of(node)
@@ -210,7 +188,7 @@ class Walker:
     def look_into(
         self, path: RelPath, node: DirectoryNode, names: Collection[bytes], *, marked: Container[bytes], met: set[int]
     ) -> None:
-        """Looks at names of a directory; `met` gets their inodes. Those that are `marked` are read in any case."""
+        """Checks names of a directory and adds their inodes to `met`; those in `marked` are read in any case."""
         rules = node.rules
         has_rules = not _RULE_NAMES.isdisjoint(names)
         if rules is None or ITSELF in names or has_rules:
@@ -232,7 +210,7 @@ class Walker:
             met.add(status.st_ino)
             self.classifier.consider(visit, name, status, same_rules=True)
             if name in marked and stat.S_ISREG(status.st_mode) and name in node.files:
-                # a write to a page that was mapped before changes no time; only the end of the mapping is marked
+                # a write to a mapped page changes no time; only the end of the mapping is marked
                 self.state.mark_unread(node, name, is_link=False)
         self._walk()
 
@@ -245,7 +223,7 @@ class Walker:
             self.state.put_other(node.parent, node.name, Uncaptured.IGNORED_DIRECTORY)
             return
         self.classifier.pending.append(Visit(path, node, rules, deep))
-        # at once: the old rules must not classify what the look visits later
+        # at once: the old rules must not classify what is visited later
         self._walk()
 
     def _classify_again(self, path: RelPath) -> None:
@@ -262,7 +240,7 @@ class Walker:
             self._walk()
 
     def _status(self, path: RelPath, node: DirectoryNode, name: bytes, descriptor: int) -> os.stat_result | None:
-        """The `lstat` result of a name in a directory; None if it is not there, or is not shown."""
+        """Returns the `lstat` result of a name; None if it is not there or not readable."""
         try:
             return os.stat(name, dir_fd=descriptor, follow_symlinks=False)
         except OSError as error:
@@ -319,7 +297,7 @@ class Walker:
         node = visit.node
         is_there = self.state.holds(node)
         is_watched = listing.watch >= 0 or not self.clock.exact
-        # its inode shows that this is the directory whose name was seen, or is still there, in the one above
+        # the inode shows that this is the directory whose name was listed in its parent
         is_same = not listing.error and (listing.device, listing.inode) == (self.device, node.inode)
         if is_there and is_watched and is_same:
             if listing.watch >= 0:
@@ -332,7 +310,7 @@ class Walker:
             self._list_here(visit)
 
     def _enter(self, path: RelPath, node: DirectoryNode) -> int | None:
-        """Opens and watches a directory, and checks that it is the one meant; returns None if there is none."""
+        """Opens and watches a directory, and checks that it is the expected one; returns None if there is none."""
         above = node.parent
         try:
             descriptor = self._directories.open(path)
@@ -369,7 +347,6 @@ class Walker:
         node.rules = None
 
     def _take_in(self, visit: Visit, listing: Listing) -> None:
-        """Takes in a directory's listing."""
         path, node, rules, _ = visit
         self.raced = self.raced or listing.raced
         self.listings.append((path, listing))
@@ -393,7 +370,7 @@ class Walker:
         self.classifier.take(visit, listing, same_rules=same_rules)
 
     def _is_unchanged(self, node: DirectoryNode, listing: Listing) -> bool:
-        """Whether nothing in a directory differs: quicker to find out for all its files at once than for each."""
+        """Returns whether nothing in a directory differs; faster for all its files at once than for each."""
         return (
             not node.others
             and not listing.denied
@@ -413,7 +390,7 @@ class Walker:
         except OSError as error:
             if error.errno not in GONE + _DENIED:
                 raise error_from_os_error(error, path or b".") from error
-            # nothing says any more how its files were converted: they are read
+            # it is unknown how git converted its files: they are read
             self.raced, self.classifier.seed = True, None
         else:
             seed.read_attributes(path, descriptor)
@@ -447,17 +424,14 @@ class Walker:
                     self.lister = None
 
     def _visit_other_names(self, written: set[int], met: set[int]) -> None:
-        """Looks at the other names of files that were written to, or turned out to have several.
-
-        Both sets are of inode numbers; the look found those in `met`.
-        """
+        """Checks other names of files that were `written` to or have several; both sets are of inode numbers."""
         several = self.classifier.several_names
         pending = (written - met) | several
         settled: set[int] = set()
         while pending and self.clock.exact:
             settled |= pending
             for node, names in self.state.names_of_inodes(pending).items():
-                # names of files that are known to have several were looked at before
+                # files already known to have several names were checked before
                 self._visit_names(node, names.difference(self.state.linked.get(node, ())), written, met)
             pending = several - settled
         several.clear()
@@ -471,7 +445,7 @@ class Walker:
 
 
 def needs_lister(directories: Iterable[RelPath]) -> bool:
-    """Whether these are so many directories, the root aside, that it pays to have processes list them."""
+    """Returns whether there are so many directories, the root aside, that lister processes pay off."""
     known = {b""}
     for path in directories:
         known.add(path)
@@ -481,7 +455,6 @@ def needs_lister(directories: Iterable[RelPath]) -> bool:
 
 
 def _holds(names: bytes, name: bytes) -> bool:
-    """Whether a name is among names that end with a zero byte each."""
     return names.startswith(name + b"\0") or b"\0" + name + b"\0" in names
 
 

@@ -1,1 +1,1 @@
-"""The state of the work tree as of the last look, in memory and on disk."""
+"""The state of the work tree as of the last scan, in memory and on disk."""

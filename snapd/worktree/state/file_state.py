@@ -1,7 +1,7 @@
 """The state of a captured file, in a record of 57 bytes: a project may have hundreds of thousands of them.
 
-A record is the file's signature when its bytes were read (36 bytes, `listing.SIGNATURE`), the id of its blob (20 bytes)
-and whether it is racy (1 byte).
+A record is the signature when the file was read (36 bytes, `listing.SIGNATURE`), its blob's id (20) and whether it is
+racy (1).
 """
 
 from __future__ import annotations
@@ -22,13 +22,11 @@ Record = bytes
 
 OID_BYTES = 20
 
-CTIMES = struct.Struct("<20xq8x")
-"""The ctimes in packed signatures, see `ctime_of`."""
+CTIMES = struct.Struct("<20xq8x")  # see `ctime_of`
 _INODES = struct.Struct("<28xQ")
 _OID = slice(36, 56)
 _RACY = 56
-_FEW = 32
-"""Up to this many inodes are searched for as bytes, in all signatures of a directory at once."""
+_FEW = 32  # up to this many inodes are searched for as bytes, in all signatures at once
 
 
 class Inodes:
@@ -40,7 +38,7 @@ class Inodes:
         self._pattern = re.compile(b"|".join(re.escape(_number(inode)) for inode in self.numbers)) if few else None
 
     def may_be_in(self, signatures: bytes) -> bool:
-        """Whether packed signatures may have one of them; quick for few numbers, of which they have none."""
+        """Returns whether packed signatures may contain one of them; fast for a few numbers that are not in them."""
         return self._pattern is None or self._pattern.search(signatures) is not None
 
 
@@ -50,19 +48,12 @@ def _number(inode: int) -> bytes:
 
 @attrs.frozen
 class PackedFiles:
-    """The records of a directory's files in four objects, however many files there are; in the order of a listing.
+    """The records of a directory's files in four objects, in the order of a listing."""
 
-    Attributes:
-        names: each ended by a zero byte.
-        signatures: `SIGNATURE_BYTES` each.
-        oids: `OID_BYTES` each.
-        racy: one byte each, 0 or 1.
-    """
-
-    names: bytes
-    signatures: bytes
-    oids: bytes
-    racy: bytes
+    names: bytes  # each ends with a zero byte
+    signatures: bytes  # `SIGNATURE_BYTES` each
+    oids: bytes  # `OID_BYTES` each
+    racy: bytes  # one byte each, 0 or 1
 
     @classmethod
     def of(cls, files: Mapping[bytes, Record]) -> PackedFiles:
@@ -79,7 +70,7 @@ class PackedFiles:
         return len(self.racy)
 
     def of_inodes(self, inodes: Inodes) -> list[bytes]:
-        """The names of the files with one of these inodes."""
+        """Returns the names of the files with one of these inodes."""
         if not inodes.may_be_in(self.signatures):
             return []
         positions = [at for at, (inode,) in enumerate(_INODES.iter_unpack(self.signatures)) if inode in inodes.numbers]
@@ -87,7 +78,7 @@ class PackedFiles:
         return [names[at] for at in positions]
 
     def tree_lines(self) -> list[tuple[bytes, bytes]]:
-        """Each name, with its line in the tree object."""
+        """Returns each name with its line in the tree object."""
         signatures, oids = self.signatures, self.oids
         return [
             (
@@ -103,7 +94,7 @@ class PackedFiles:
         ]
 
     def unpacked(self) -> dict[bytes, Record]:
-        """The records by name."""
+        """Returns the records by name."""
         signatures, oids, racy = self.signatures, self.oids, self.racy
         return {
             name: signatures[at * SIGNATURE_BYTES : (at + 1) * SIGNATURE_BYTES]
@@ -114,33 +105,33 @@ class PackedFiles:
 
 
 def make_record(signature: Signature, oid: ObjectId, racy: bool) -> Record:
-    """The record of a file with the bytes of a blob; `racy`: it may have changed since within the same clock tick."""
+    """Returns a file's record; `racy`: it may have changed within the clock tick in which it was read."""
     packed = SIGNATURE.pack(signature.mode, signature.size, signature.mtime_ns, signature.ctime_ns, signature.ino)
     return seeded_record(packed, oid, racy)
 
 
 def seeded_record(signature: bytes, oid: ObjectId, racy: bool) -> Record:
-    """The record of a file whose signature is packed already; else as `make_record`."""
+    """Returns a file's record from an already packed signature; else as `make_record`."""
     return signature + oid + (b"\1" if racy else b"\0")
 
 
 def oid_of(record: Record) -> ObjectId:
-    """The file's blob."""
+    """Returns the id of the file's blob."""
     return record[_OID]
 
 
 def ctime_of(signature: bytes) -> int:
-    """The ctime in a signature, nanoseconds since 1970."""
+    """Returns the ctime in a signature, nanoseconds since 1970."""
     return int.from_bytes(signature[20:28], "little", signed=True)
 
 
 def is_racy_record(record: Record) -> bool:
-    """Whether the file may have changed within the clock tick in which it was read."""
+    """Returns whether the file may have changed within the clock tick in which it was read."""
     return record[_RACY] != 0
 
 
 def inode_of(record: Record) -> int:
-    """The file's inode number."""
+    """Returns the file's inode number."""
     return int.from_bytes(record[28:36], "little")
 
 
@@ -150,16 +141,16 @@ def _prefix(mode: bytes) -> bytes:
 
 
 def tree_lines(files: Mapping[bytes, Record]) -> list[tuple[bytes, bytes]]:
-    """Each name, with its line in the tree object."""
+    """Returns each name with its line in the tree object."""
     return [(name, b"%b%b\0%b" % (_prefix(record[:4]), name, record[_OID])) for name, record in files.items()]
 
 
 def entry_of(record: Record) -> Entry:
-    """The file's entry in a tree."""
+    """Returns the file's entry in a tree."""
     return Entry(tree_mode(int.from_bytes(record[:4], "little")), record[_OID])
 
 
 def signature_of(record: Record) -> Signature:
-    """The file's signature."""
+    """Returns the file's signature."""
     mode, size, mtime_ns, ctime_ns, inode = SIGNATURE.unpack_from(record)
     return Signature(mode, inode, size, mtime_ns, ctime_ns)

@@ -1,8 +1,6 @@
-"""The directories of the work tree as of the last look, in memory and on disk; and the names that are not captured.
+"""The directories of the work tree as of the last scan, in memory and on disk, and the names that are not captured.
 
-A saved state saves a new process from reading every file again. A look trusts it no more than one in memory: a record
-counts only if its signature is still that on disk. So an old saved state only costs more reads, and a damaged one is
-ignored.
+A record of the saved state counts only if its signature still matches the disk: an old state only costs more reads.
 """
 
 from __future__ import annotations
@@ -38,34 +36,23 @@ class Uncaptured(Enum):
 
 @attrs.define(eq=False)
 class DirectoryNode:
-    """A directory that is not ignored.
-
-    Attributes:
-        name: in the directory above; empty for the root.
-        parent: the directory above; None for the root, and for a directory that was dropped.
-        inode: its inode number; 0 before the first look.
-        permissions: its own; 0 for the root.
-        files: captured files and symlinks by name; packed records are unpacked when one of them is used.
-        tree: its tree id; None while it must be computed, and then so must those of all directories above.
-        rules: what decides which of its names are captured, as of the last look.
-        watch: see `WatchedDirectory`.
-    """
+    """A directory that is not ignored."""
 
     name: bytes = b""
-    parent: DirectoryNode | None = None
-    inode: int = 0
+    parent: DirectoryNode | None = None  # None for the root, and if dropped
+    inode: int = 0  # 0 before the first scan
     _files: dict[bytes, Record] | PackedFiles = attrs.field(factory=dict)
     directories: dict[bytes, DirectoryNode] = attrs.field(factory=dict)
     others: dict[bytes, Uncaptured | SkipReason] = attrs.field(factory=dict)
-    tree: ObjectId | None = None
+    tree: ObjectId | None = None  # None while it must be computed; then also in all parents
     gitignore: IgnoreFile | None = None
-    rules: DirectoryRules | None = None
-    watch: int = -1
-    permissions: int = 0
+    rules: DirectoryRules | None = None  # as of the last scan
+    watch: int = -1  # see `WatchedDirectory`
+    permissions: int = 0  # 0 for the root
 
     @property
     def files(self) -> dict[bytes, Record]:
-        """Captured files and symlinks by name."""
+        """Captured files and symlinks by name; unpacks them."""
         if isinstance(self._files, PackedFiles):
             self._files = self._files.unpacked()
         return self._files
@@ -89,13 +76,13 @@ class DirectoryNode:
         return len(self._files)
 
     def tree_lines(self) -> list[tuple[bytes, bytes]]:
-        """The name of each file, with its line in the directory's tree object."""
+        """Returns each file's name with its line in the directory's tree object."""
         if isinstance(self._files, PackedFiles):
             return self._files.tree_lines()
         return tree_lines(self._files)
 
     def unusual(self, umask: int) -> dict[bytes, int]:
-        """The permissions of files that are not what the umask gives a file, by name; quick if there is none."""
+        """Returns file permissions that differ from what the umask gives, by name; fast if there are none."""
         usual = {stat.S_IFREG | 0o666 & ~umask, stat.S_IFREG | 0o777 & ~umask, stat.S_IFLNK | 0o777}
         if isinstance(self._files, PackedFiles):
             signatures = self._files.signatures
@@ -106,13 +93,13 @@ class DirectoryNode:
         return {name: stat.S_IMODE(mode) for name, mode in modes if mode not in usual and not stat.S_ISLNK(mode)}
 
     def of_inodes(self, inodes: Inodes) -> list[bytes]:
-        """The names of the files with one of these inodes; packed files stay packed."""
+        """Returns the names of the files with one of these inodes; packed files stay packed."""
         if isinstance(self._files, PackedFiles):
             return self._files.of_inodes(inodes)
         return [name for name, record in self._files.items() if inode_of(record) in inodes.numbers]
 
     def has_just(self, names: bytes, signatures: bytes) -> bool:
-        """Whether the files are exactly those of a listing, by its names and signatures, and none of them is racy."""
+        """Returns whether the files are exactly those of a listing, with its signatures, and none is racy."""
         files = self._files
         if isinstance(files, PackedFiles):
             return names == files.names and signatures == files.signatures and not files.racy.strip(b"\0")
@@ -124,7 +111,7 @@ class DirectoryNode:
         )
 
     def directory(self, path: RelPath) -> DirectoryNode | None:
-        """The directory at a path below this one; this one for the empty path."""
+        """Returns the directory at a path below this one; this one for the empty path."""
         node: DirectoryNode | None = self
         for part in path.split(b"/") if path else ():
             assert node is not None
@@ -134,13 +121,13 @@ class DirectoryNode:
         return node
 
     def file(self, path: RelPath) -> Record | None:
-        """The captured file at a path below this directory."""
+        """Returns the captured file at a path below this directory."""
         above, _, name = path.rpartition(b"/")
         node = self.directory(above)
         return None if node is None else node.files.get(name)
 
     def ignores(self, path: RelPath) -> bool:
-        """Whether a file at a path below this directory is ignored, or a directory above the file is."""
+        """Returns whether a file at a path below this directory, or a directory above the file, is ignored."""
         *above, name = path.split(b"/")
         node = self
         for part in above:
@@ -159,7 +146,7 @@ class DirectoryNode:
             above = above.parent
 
     def walk(self, path: RelPath = b"") -> Iterator[tuple[RelPath, DirectoryNode]]:
-        """This directory and all below it, parents first."""
+        """Yields this directory and all below it, parents first."""
         pending = [(path, self)]
         while pending:
             here, node = pending.pop()
@@ -169,12 +156,12 @@ class DirectoryNode:
 
 
 def join(above: RelPath | None, name: bytes) -> RelPath:
-    """The path of a name in a directory, whose path is empty for the root."""
+    """Returns the path of a name in a directory; the root's path is empty."""
     return above + b"/" + name if above else name
 
 
 def encode_tree(node: DirectoryNode, trees: Mapping[DirectoryNode, ObjectId]) -> bytes:
-    """The bytes of a directory's tree object, empty for no file; `trees` has the ids that subdirectories lack."""
+    """Returns the bytes of a tree object, empty for no file; `trees` has the ids of changed subdirectories."""
     # git sorts a subtree as if its name ended in a slash
     lines = node.tree_lines()
     for name, child in node.directories.items():
@@ -185,13 +172,12 @@ def encode_tree(node: DirectoryNode, trees: Mapping[DirectoryNode, ObjectId]) ->
     return b"".join([line for _, line in lines])
 
 
-_MOST_KNOWN = 20_000
-"""Up to how many names those of files are kept; of other files, only deletions are noticed."""
+_MOST_KNOWN = 20_000  # names kept; of further files, only deletions are noticed
 _MOST_NOTED = 1_000
 
 
 class NodeIdentity(NamedTuple):
-    """What tells a file or directory that is not captured from others: a rename changes none of it."""
+    """Identifies a file or directory that is not captured; a rename changes none of it."""
 
     mtime_ns: int
     size: int
@@ -200,37 +186,31 @@ class NodeIdentity(NamedTuple):
 
     @classmethod
     def of(cls, status: FileStatus) -> NodeIdentity:
-        """Takes it from a status; the size of a directory means nothing."""
+        """Returns the identity; the size of a directory has no meaning."""
         is_directory = stat.S_ISDIR(status.st_mode)
         return cls(status.st_mtime_ns, 0 if is_directory else status.st_size, status.st_ino, is_directory)
 
 
 class UncapturedFiles:
-    """The ignored and skipped names that looks have come by: nothing can bring these files back.
-
-    Attributes:
-        known: what is there, by path.
-        gone: what went away since the last `trace`, by inode number, with its path.
-        is_changed: whether `known` changed since somebody set this to False.
-    """
+    """The ignored and skipped names that scans have met; no snapshot can restore these files."""
 
     def __init__(self) -> None:
-        self.known: dict[RelPath, NodeIdentity] = {}
-        self.gone: dict[int, tuple[RelPath, NodeIdentity]] = {}
-        self.is_changed = False
+        self.known: dict[RelPath, NodeIdentity] = {}  # what is there
+        self.gone: dict[int, tuple[RelPath, NodeIdentity]] = {}  # since the last `trace`, by inode
+        self.is_changed = False  # whether `known` changed; reset by the caller
         self._noted: dict[RelPath, bool] = {}
 
     @property
     def changes(self) -> tuple[UncapturedChange, ...]:
-        """What happened to them since `settle`, ordered by path; at most 1,000 are noted."""
+        """What happened to them since `settle`, ordered by path; at most 1,000."""
         return tuple(UncapturedChange(path, deleted) for path, deleted in sorted(self._noted.items()))
 
     def settle(self) -> None:
-        """Forgets what happened so far."""
+        """Clears `changes`."""
         self._noted.clear()
 
     def note(self, path: RelPath, status: FileStatus) -> None:
-        """Notes a name that is there."""
+        """Records a name that is there."""
         now = NodeIdentity.of(status)
         before = self.known.get(path)
         self.is_changed = self.is_changed or before != now
@@ -242,7 +222,7 @@ class UncapturedFiles:
             self._add_change(path, deleted=False)
 
     def note_gone(self, path: RelPath, *, noted: bool = True) -> None:
-        """Takes in that a file or directory is gone; `noted` says whether it is one of `changes`."""
+        """Records that a file or directory is gone; `noted`: also in `changes`."""
         before = self.known.pop(path, None)
         if before is not None:
             self.gone[before.inode] = path, before
@@ -251,21 +231,21 @@ class UncapturedFiles:
             self._add_change(path, deleted=True)
 
     def retract(self, path: RelPath) -> None:
-        """Takes `note_gone` back: what was there has another name."""
+        """Undoes `note_gone`: the file has another name now."""
         if self._noted.get(path) and path not in self.known:
             del self._noted[path]
 
     def note_rules(self, before: Iterable[RuleText], now: Iterable[RuleText]) -> None:
-        """Notes that ignore rules which no snapshot can bring back are others now."""
+        """Records that ignore rules that are not in snapshots changed."""
         was, by_kind = ({rule.kind: rule.text for rule in rules} for rules in (before, now))
-        # without it, the repository itself is gone, or new
+        # without "info", the repository itself is gone or new
         if "info" in was and "info" in by_kind and was["info"] != by_kind["info"]:
             self._add_change(b".git/info/exclude", deleted=False)
         if was.get("global") != by_kind.get("global"):
             self._add_change(b"core.excludesFile", deleted=False)
 
     def forget(self, path: RelPath) -> NodeIdentity | None:
-        """Forgets a name that is captured from now on; gives what was known of it."""
+        """Drops a name that is captured from now on, and returns its identity."""
         self._noted.pop(path, None)
         return self.known.pop(path, None)
 
@@ -287,32 +267,22 @@ _NO_PARENT = 0xFFFFFFFF
 
 
 class _DamagedError(Exception):
-    """The bytes are no saved state."""
+    """The bytes are not a saved state."""
 
 
 @attrs.frozen
 class SavedState:
-    """The state of a work tree as it is saved.
+    """The state of a work tree as it is saved."""
 
-    Attributes:
-        tree: a snapshot with all the objects that the state counts on.
-        rules_digest: of what decided, beside the ignore files in the tree, which names are captured.
-        looked_at: see `TreeState`.
-        uncaptured: see `UncapturedFiles.known`.
-    """
-
-    tree: ObjectId
-    rules_digest: bytes
+    tree: ObjectId  # of a snapshot with all objects that the state relies on
+    rules_digest: bytes  # of the rules outside the tree's own ignore files
     root: DirectoryNode
     looked_at: int
-    uncaptured: dict[RelPath, NodeIdentity]
+    uncaptured: dict[RelPath, NodeIdentity]  # see `UncapturedFiles.known`
 
 
 def save(path: str, saved: SavedState) -> None:
-    """Saves a state; raises `StorageFull`, `IoError`: then the file is as it was before.
-
-    It need not say what is unread: such a file has an old record or none, and is read again.
-    """
+    """Saves a state, except what is unread; on `StorageFull` or `IoError` the file is as before."""
     temporary = f"{path}.{secrets.token_hex(6)}.tmp"
     with os_errors(path):
         try:
@@ -320,7 +290,7 @@ def save(path: str, saved: SavedState) -> None:
             with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 digest = hashlib.sha1()
                 file.write(_MAGIC + bytes(_DIGEST_BYTES))
-                # piece by piece: the process would not give the memory for all of it back
+                # piece by piece: the process would not return the memory for all of it to the system
                 for piece in _encode(saved):
                     digest.update(piece)
                     file.write(piece)
@@ -335,7 +305,7 @@ def save(path: str, saved: SavedState) -> None:
 
 
 def load(path: str) -> SavedState | None:
-    """The saved state; None if there is none that can be used."""
+    """Returns the saved state, or None if there is none that is usable."""
     try:
         failpoint("state.load")
         with open(path, "rb") as file:
@@ -409,7 +379,7 @@ def _decode(data: bytes, at: int) -> SavedState:
         above = None if parent == _NO_PARENT else nodes[parent]
         rules = known_rules.get((scope, key))
         if rules is None:
-            # the first look reads the ignore files; until then the key alone shows whether they are the same
+            # the first scan reads the ignore files; until then only the key shows whether they are the same
             rules = known_rules[scope, key] = DirectoryRules(_SCOPES[scope], IgnoreStack(), (), keys[key])
         node = DirectoryNode(name, above, inode, tree=None if tree == _NO_TREE else tree, rules=rules)
         node.permissions = permissions

@@ -1,8 +1,4 @@
-"""The state of the work tree as of the last look: what the next look compares the disk with.
-
-It may know less than the disk has (`unread`), but what it says about a file was true when its bytes were read, and the
-store has those bytes.
-"""
+"""The state of the work tree as of the last scan; each record was true when read, and the store has its bytes."""
 
 from __future__ import annotations
 
@@ -20,18 +16,16 @@ from snapd.worktree.ignore import Scope, WorkspaceRules
 from .file_state import Inodes, PackedFiles, Record, inode_of, oid_of, signature_of
 from .nodes import DirectoryNode, NodeIdentity, SavedState, Uncaptured, UncapturedFiles, join
 
-_MOST_PERMISSIONS = 10_000
-"""For how many files and directories a snapshot has permissions at most."""
+_MOST_PERMISSIONS = 10_000  # files and directories in one snapshot
 _MOST_LEFT_OUT = 10_000
 MOST_IN_DIRECTORY = 1_000
-"""For how many files a snapshot says that they are ignored by now, and for how many of one directory."""
-UNPACKED = 512
-"""Directories whose files stay unpacked; a thousand of them take some 8 MiB more than packed."""
+"""Files that a snapshot lists as now ignored, and files of one such directory."""
+UNPACKED = 512  # directories whose files stay unpacked; a thousand take some 8 MiB more than packed
 
 
 @attrs.frozen
 class _LostDirectory:
-    """A directory that is gone from where it was, with what `TreeState` holds about all below it."""
+    """A directory that is gone from its place, with what `TreeState` keeps about all below it."""
 
     node: DirectoryNode
     unread: dict[DirectoryNode, dict[bytes, bool]]
@@ -39,29 +33,21 @@ class _LostDirectory:
 
 
 class NameChanges:
-    """Which captured names came and went since the last `trace`.
-
-    Attributes:
-        arrived: names that came, with their status; None for one that was there, uncaptured.
-        left: inode numbers of names that went, with their paths, and when the files were written.
-        departed: directories that went, and were found nowhere.
-        recent: what came lately, by path: it may be a copy of something uncaptured that goes later.
-        is_recalled: whether there was no `trace` yet since `TreeState.recall`.
-    """
+    """Which captured names came and went since the last `trace`."""
 
     def __init__(self) -> None:
-        self.arrived: dict[tuple[DirectoryNode, bytes], FileStatus | None] = {}
-        self.left: dict[int, tuple[RelPath, int]] = {}
-        self.departed: list[tuple[RelPath, DirectoryNode]] = []
-        self.recent: dict[RelPath, NodeIdentity] = {}
-        self.is_recalled = False
+        self.arrived: dict[tuple[DirectoryNode, bytes], FileStatus | None] = {}  # None: was there, uncaptured
+        self.left: dict[int, tuple[RelPath, int]] = {}  # by inode: path, and when the file was written
+        self.departed: list[tuple[RelPath, DirectoryNode]] = []  # not found elsewhere
+        self.recent: dict[RelPath, NodeIdentity] = {}  # may be copies of uncaptured files deleted later
+        self.is_recalled = False  # no `trace` yet since `TreeState.recall`
 
     def leave(self, record: Record, path: RelPath) -> None:
-        """Takes in that a file is gone from a path."""
+        """Records that a file is gone from a path."""
         self.left[inode_of(record)] = path, signature_of(record).mtime_ns
 
     def clear(self) -> None:
-        """Starts again, but for `recent`."""
+        """Starts over, but keeps `recent`."""
         self.arrived.clear()
         self.left.clear()
         self.departed.clear()
@@ -69,39 +55,28 @@ class NameChanges:
 
 
 class TreeState:
-    """The known state of a work tree.
+    """The known state of a work tree; `forgotten` is called with each directory that is dropped.
 
-    A directory that a look loses may be found elsewhere by the same look: then it was moved, and the state keeps what
-    it knows of the files in it, and its watches. `forget_lost` ends that.
-
-    Args:
-        forgotten: called with each directory that is dropped.
-        umask: of the user.
-
-    Attributes:
-        unread: files that must be read, by directory; True for a symlink.
-        linked: files with more than one name: a write through another name raises no event for this one.
-        uncaptured: what happens to files that are not captured.
-        looked_at: `file_clock_ns` when the look of the last capture began; 0 before the first.
-        knows_inodes: whether an inode number stands for one directory: some network file systems give the same to many.
+    If one scan loses a directory and finds it elsewhere, it was moved, and the state keeps its files and watches;
+    `forget_lost` ends that.
     """
 
     def __init__(self, forgotten: Callable[[DirectoryNode], None], umask: int = 0o022) -> None:
         self._forgotten = forgotten
         self.root = DirectoryNode()
         self.count = 0
-        self.unread: dict[DirectoryNode, dict[bytes, bool]] = {}
-        self.linked: dict[DirectoryNode, set[bytes]] = {}
+        self.unread: dict[DirectoryNode, dict[bytes, bool]] = {}  # files to read; True for a symlink
+        self.linked: dict[DirectoryNode, set[bytes]] = {}  # several names: writes to another raise no event
         self.uncaptured = UncapturedFiles()
         self.names = NameChanges()
         self.coverage = CoverageKeeper(self, umask)
-        self.knows_inodes = False
-        self.looked_at = 0
+        self.knows_inodes = False  # False if inode numbers may not be unique (network file systems)
+        self.looked_at = 0  # `file_clock_ns` at the start of the last capture's scan; 0 before
         self._lost: dict[int, _LostDirectory] = {}
         self._used: OrderedDict[DirectoryNode, None] = OrderedDict()
 
     def recall(self, saved: SavedState) -> None:
-        """Takes over the state that an earlier process saved; the next look checks all of it."""
+        """Takes over a saved state; the next scan checks all of it."""
         self.root = saved.root
         self.looked_at = saved.looked_at
         self.uncaptured.known = saved.uncaptured
@@ -109,7 +84,7 @@ class TreeState:
         self.count = sum(node.file_count for _, node in self.root.walk())
 
     def clear(self) -> None:
-        """Forgets everything."""
+        """Drops everything."""
         root = self.root
         for name in (*root.files, *root.directories, *root.others):
             self.drop(root, name)
@@ -119,7 +94,7 @@ class TreeState:
         self.uncaptured = UncapturedFiles()
 
     def path_of(self, node: DirectoryNode) -> RelPath | None:
-        """The path of a directory; None if it was dropped."""
+        """Returns the path of a directory, or None if it was dropped."""
         parts = []
         while node.parent is not None:
             parts.append(node.name)
@@ -127,16 +102,16 @@ class TreeState:
         return b"/".join(reversed(parts)) if node is self.root else None
 
     def invalidate_rules(self) -> None:
-        """Makes the next look classify all names again: not all were classified by the same rules."""
+        """Makes the next scan classify all names again, because the rules were not the same for all."""
         for _, node in self.root.walk():
             node.rules = None
 
     def holds(self, node: DirectoryNode) -> bool:
-        """Whether a directory is still part of the state."""
+        """Returns whether a directory is still part of the state."""
         return node.parent is not None or node is self.root
 
     def pack_all_but(self, used: Iterable[DirectoryNode]) -> None:
-        """Packs the directories in use, but for the most recently used ones; those in `used` were used just now."""
+        """Packs all but the most recently used directories; `used` are in use now."""
         for node in used:
             self._used[node] = None
             self._used.move_to_end(node)
@@ -145,7 +120,7 @@ class TreeState:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the last snapshot has the whole state: no file is unread, no tree or coverage out of date."""
+        """Whether the last snapshot has the whole state: no file unread, no tree or coverage out of date."""
         return self.root.tree is not None and not self.unread and self.coverage.is_known
 
     # -- names
@@ -174,7 +149,7 @@ class TreeState:
         return node
 
     def _recovered(self, lost: _LostDirectory) -> DirectoryNode:
-        """Takes a lost directory back into the state, all of it to be classified again."""
+        """Takes a lost directory back into the state, to be classified again."""
         for _, node in lost.node.walk():
             # other rules may apply here
             node.rules = None
@@ -186,7 +161,7 @@ class TreeState:
         return lost.node
 
     def forget_lost(self) -> None:
-        """Drops the lost directories: the look is over, and they were found nowhere."""
+        """Drops the lost directories, after the scan found them nowhere."""
         lost, self._lost = self._lost, {}
         for directory in lost.values():
             self._forget(directory)
@@ -198,7 +173,7 @@ class TreeState:
             self._forgotten(node)
 
     def arrive(self, node: DirectoryNode, name: bytes, path: RelPath, status: FileStatus) -> None:
-        """Takes in, before a name is captured, that something is there that was not, for `trace`."""
+        """Records for `trace` a new name before it is captured."""
         known = self.uncaptured.forget(path)
         if name in node.files:
             self.names.leave(node.files[name], path)
@@ -215,7 +190,7 @@ class TreeState:
             linked = name in self.linked.get(node, ())
             self.drop(node, name)
             node.others[name] = why
-            # another name of the file may fix what kept it from being captured
+            # a change through another name may remove the reason for skipping
             self.set_linked(node, name, linked and isinstance(why, SkipReason))
 
     def mark_unread(self, node: DirectoryNode, name: bytes, is_link: bool) -> None:
@@ -228,10 +203,7 @@ class TreeState:
         self.put_file(node, name, record)
 
     def lose(self, node: DirectoryNode, name: bytes) -> None:
-        """Drops a name that is gone, and notes what went with it that no snapshot has.
-
-        A directory of that name is lost: `put_directory` may find it again, until `forget_lost`.
-        """
+        """Drops a name that is gone, with its uncaptured files; `put_directory` may find a directory again."""
         above = self.path_of(node)
         if above is not None:
             path = join(above, name)
@@ -272,7 +244,7 @@ class TreeState:
         self.set_linked(node, name, False)
 
     def _take_out(self, above: DirectoryNode, name: bytes) -> _LostDirectory | None:
-        """Takes the directory of that name and all below it out of the state, if there is one."""
+        """Removes the directory of that name, if any, with all below it."""
         gone = above.directories.pop(name, None)
         if gone is None:
             return None
@@ -289,7 +261,7 @@ class TreeState:
         return lost
 
     def set_linked(self, node: DirectoryNode, name: bytes, linked: bool) -> bool:
-        """Says whether a file has several names; returns whether that is new."""
+        """Sets whether a file has several names; returns whether that is a change."""
         names = self.linked.get(node, set())
         if (name in names) is linked:
             return False
@@ -302,7 +274,7 @@ class TreeState:
         return True
 
     def names_of_inodes(self, numbers: Collection[int]) -> dict[DirectoryNode, set[bytes]]:
-        """The names of all files with one of these inodes, and all skipped names, whose inodes are unknown."""
+        """Returns the names of all files with these inodes, and all skipped names, whose inodes are unknown."""
         inodes = Inodes(numbers)
         names_by_directory: dict[DirectoryNode, set[bytes]] = {}
         pending = [self.root]
@@ -317,7 +289,7 @@ class TreeState:
         return names_by_directory
 
     def has(self, path: RelPath) -> bool:
-        """Whether a captured file or directory is at a path, read or not."""
+        """Returns whether a captured file or directory is at a path, read or not."""
         above, _, name = path.rpartition(b"/")
         node = self.root.directory(above)
         return node is not None and (
@@ -326,19 +298,13 @@ class TreeState:
 
 
 class CoverageKeeper:
-    """Knows what a snapshot of a state has beside its tree, and computes anew only what may have changed.
-
-    Attributes:
-        origins: the names that files and directories had before, the last one last, by path: of what was not captured
-            before it got its name, and of directories that were moved. An empty name is one outside what looks see.
-        left_out: see `Coverage`; some may not be there any more.
-    """
+    """Computes what a snapshot has beside its tree, and only anew what may have changed."""
 
     def __init__(self, state: TreeState, umask: int) -> None:
         self._state = state
         self._umask = umask
-        self.origins: dict[RelPath, tuple[FormerName, ...]] = {}
-        self.left_out: dict[RelPath, ObjectId] = {}
+        self.origins: dict[RelPath, tuple[FormerName, ...]] = {}  # former names, latest last; empty if not scanned
+        self.left_out: dict[RelPath, ObjectId] = {}  # see `Coverage`; some may be gone
         self._unconfirmed: list[RelPath] = []
         self._notable: set[DirectoryNode] = set()
         self._rules: WorkspaceRules | None = None
@@ -350,35 +316,35 @@ class CoverageKeeper:
         return self._coverage is not None
 
     def invalidate(self) -> None:
-        """Says that something changed."""
+        """Makes `of` compute the coverage again."""
         self._coverage = None
 
     def set_origins(self, origins: dict[RelPath, tuple[FormerName, ...]]) -> None:
-        """Replaces what `origins` says."""
+        """Replaces `origins`."""
         self.origins = origins
         self._coverage = None
 
     def drop(self, node: DirectoryNode) -> None:
-        """Takes in that a directory is gone from the state."""
+        """Removes a directory that is gone from the state."""
         if node in self._notable:
             self._notable.remove(node)
             self._coverage = None
 
     def skipped(self) -> Iterator[tuple[DirectoryNode, set[bytes]]]:
-        """The skipped names of each directory that has some."""
+        """Yields the skipped names of each directory that has some."""
         for node in self._notable:
             skipped = {name for name, why in node.others.items() if isinstance(why, SkipReason)}
             if skipped:
                 yield node, skipped
 
     def set_permissions(self, node: DirectoryNode, permissions: int) -> None:
-        """Takes in the permissions of a directory."""
+        """Updates the permissions of a directory."""
         if node.permissions != permissions:
             node.permissions = permissions
             self.update((node,))
 
     def leave_out(self, node: DirectoryNode, name: bytes, why: Uncaptured | SkipReason) -> None:
-        """Notes what was captured and is about to be ignored: it is not gone."""
+        """Records a captured name that will be ignored from now on: it is not deleted."""
         above = self._state.path_of(node)
         path = join(above, name)
         if why is Uncaptured.IGNORED_FILE and name in node.files:
@@ -398,25 +364,24 @@ class CoverageKeeper:
         self._coverage = None
 
     def cover(self, above: DirectoryNode, name: bytes, path: RelPath) -> None:
-        """Takes in that something is mounted over a directory: nobody knows what is below."""
+        """Records a mount over a directory: what is below it is unknown."""
         self._state.put_other(above, name, SkipReason.SPECIAL)
         self.left_out[path] = b""
         self._coverage = None
 
     def confirm_left_out(self, root: int) -> None:
-        """Forgets the files in directories that are ignored by now which went before that; `root` is a descriptor."""
+        """Drops files of now ignored directories that had gone before; `root` is a descriptor."""
         for path in self._unconfirmed:
             try:
                 os.stat(path, dir_fd=root, follow_symlinks=False)
             except (FileNotFoundError, NotADirectoryError):
                 self.left_out.pop(path, None)
             except OSError:
-                # nobody can tell
                 continue
         self._unconfirmed.clear()
 
     def is_left_out(self, path: RelPath) -> bool:
-        """Whether a file that is not captured was, and is there or may be."""
+        """Returns whether a file was captured, no longer is, and is or may still be there."""
         if not self.left_out:
             return False
         folder = next((above for above in (path, *parents(path)) if self.left_out.get(above) == b""), None)
@@ -429,7 +394,7 @@ class CoverageKeeper:
         )
 
     def update(self, nodes: Iterable[DirectoryNode]) -> None:
-        """Brings the coverage up to date with directories that a look visited."""
+        """Updates the coverage with directories that a scan visited."""
         for node in nodes:
             notable = self._is_notable(node)
             if notable or node in self._notable:
@@ -440,7 +405,7 @@ class CoverageKeeper:
                 self._notable.discard(node)
 
     def of(self, rules: WorkspaceRules, forced: tuple[RelPath, ...]) -> Coverage:
-        """The coverage of a snapshot of the state, under these rules and with these files forced."""
+        """Returns the coverage of a snapshot of the state."""
         known = self._coverage
         if known is not None and known.prefix == rules.prefix and known.forced == forced and self._rules is rules:
             return known

@@ -139,7 +139,7 @@ def test_a_deleted_directory_is_said(home: Home, words: str) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.splitlines() == [
         "snapd: the directory that this command runs in was deleted",
-        "hint: go to one that exists and run the command again; if it was made anew, 'cd .' does",
+        "hint: go to one that exists and run the command again; if it was created again, 'cd .' is enough",
     ]
 
 

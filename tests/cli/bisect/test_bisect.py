@@ -198,7 +198,7 @@ def test_undone_steps_are_left_out(it: Bisecting) -> None:
     assert [step["stepId"] for step in answer["suspects"][0]["steps"]] == [names[1]]
     assert it.home.run(it.project, "undo", "--session", "s1", "--all", "--yes").code == 0
     result = it.run("s1", "--", "true")
-    assert (result.code, "no step that changed anything and still stands" in result.err) == (2, True)
+    assert (result.code, "no step with changes that are not undone" in result.err) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd.cli.commands.bisect_command import TrialCommand
+from snapd.cli.commands.bisect_trials import TrialCommand
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from snapd_client import Client
 
 from snapd.sharing.sessions import SHORTEST
 from tests.cli.running import Terminal
 from tests.cli.steps import numbered, put, read, take
+from tests.support.system_calls import observe
 
 if TYPE_CHECKING:
     from tests.cli.running import Home
@@ -60,6 +62,21 @@ def test_what_is_pending(home: Home, project: str, steps: list[str]) -> None:
         result = home.run(project, *args)
         assert result.code in (1, 2)
         assert said in result.err, args
+
+
+def test_requests_do_not_grow_with_the_files(home: Home, project: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(project, {"old": b"o\n"})
+    home.ok(project, "track")
+    take(home, project, "s1", {f"f{number}": b"new\n" for number in range(40)}, "--agent", "claude")
+    asked: list[str] = []
+
+    def note(_: str, __: Client, method: str, *___: Any, **____: Any) -> None:
+        asked.append(method)
+
+    observe(Client, "request", note, replace=monkeypatch.setattr)
+    assert "by claude: 40 files" in home.ok(project, "review")
+    assert asked.count("session/list") == 1
+    assert len(asked) < 10
 
 
 def test_what_is_kept_is_pending_no_more(home: Home, project: str, steps: list[str]) -> None:

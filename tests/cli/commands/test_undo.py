@@ -43,7 +43,7 @@ def test_a_step_in_the_middle(home: Home, project: str, steps: list[str]) -> Non
         f"undone    {steps[0][:SHORTEST]} claude 2 files",
         "merged    f.txt",
         "deleted   new.txt",
-        "'snapd redo' does it again",
+        "'snapd redo' redoes it",
     ]
     assert read(project, "f.txt") == numbered(20, l8=b"user", l12=b"codex", l17=b"two")
     assert read(project, "new.txt") is None
@@ -265,7 +265,7 @@ def test_hunks_of_a_file_that_changes_meanwhile(home: Home, project: str, hunks:
 def test_hunks_that_cannot_be(home: Home, project: str, hunks: str) -> None:
     for args, said in (
         ((hunks, "f.txt", "4"), "there is no hunk 4, only 1 to 3"),
-        ((hunks, "f.txt"), "name the hunks, from 1 to 3, or take all of them back with --yes"),
+        ((hunks, "f.txt"), "name the hunks, from 1 to 3, or undo all of them with --yes"),
         ((hunks, "bin"), "bin has no hunks in this step: it changed as a whole"),
         ((hunks, "README.md"), "did not change README.md"),
     ):
@@ -329,7 +329,7 @@ def test_a_restore_is_undone_by_the_same_word(home: Home, project: str, steps: l
     put(project, {"f.txt": b"mine\n"})
     assert "'snapd undo' takes that back\n" in home.ok(project, "restore", "-y", tree)
     result = home.ok(project, "undo", "-y")
-    assert re.match(r"undone    the restore of \d\d:\d\d\nrestored  f\.txt\n'snapd redo' does it again\n", result)
+    assert re.match(r"undone    the restore of \d\d:\d\d\nrestored  f\.txt\n'snapd redo' redoes it\n", result)
     assert read(project, "f.txt") == b"mine\n"
     log = home.ok(project, "log", "-n", "2")
     assert re.search(r"undo +the restore of \d\d:\d\d\n", log)
@@ -353,7 +353,7 @@ def test_all_of_a_session_and_back_to_a_step(home: Home, project: str, steps: li
     assert home.run(project, "undo", "-y", "--to", last).code == 1
     told = home.ok(project, "undo", "-y", "--all", "--session", "claude")
     assert told.splitlines()[:2] == [f"undone    {last} claude Edit the second", f"undone    {first} claude 2 files"]
-    assert "'snapd redo --count 2' does it again" in told
+    assert "'snapd redo --count 2' redoes it" in told
     assert read(project, "f.txt") == numbered(20, l8=b"user", l12=b"codex")
     assert f"redone    {first}" in home.ok(project, "redo", "-y", "--all", "--session", "claude")
     # without a name, the session with the latest change
@@ -381,7 +381,7 @@ def test_a_step_that_is_undone_already(home: Home, project: str, steps: list[str
 )
 def test_one_way_to_say_what_is_meant(home: Home, project: str, words: tuple[str, ...]) -> None:
     result = home.run(project, "undo", "-y", *words)
-    assert (result.code, "not together with" in result.err) == (2, True)
+    assert (result.code, "cannot be used with" in result.err) == (2, True)
 
 
 # -- conflicts
@@ -506,7 +506,7 @@ def test_a_plan_is_insisted_on(home: Home, project: str, steps: list[str]) -> No
     assert (error["kind"], [step["stepId"] for step in error["outcome"]["steps"]]) == ("planChanged", [newer])
     told = home.run(project, "undo", "--expect", shown)
     assert (told.code, told.out) == (1, b"")
-    assert "something else would be done" in told.err
+    assert "would do something other" in told.err
     assert read(project, "newer.txt") == b"n\n"
     assert home.ok(project, "undo", "--expect", error["outcome"]["plan"]).startswith(f"undone    {newer[:SHORTEST]} ")
     assert home.ok(project, "undo", "--expect", shown).startswith(f"undone    {steps[2][:SHORTEST]} ")

@@ -220,7 +220,7 @@ def test_names_that_are_not_utf8(home: Home, project: str) -> None:
         (("log", "--session", "nobody"), 1, "no session 'nobody' in this folder"),
         (("undo", "--session", "nobody"), 1, "no session 'nobody' in this folder"),
         (("undo",), 1, "there is nothing to undo"),
-        (("undo", "--count", "2", "abc"), 2, "--count: not together with a step"),
+        (("undo", "--count", "2", "abc"), 2, "--count: cannot be used with a step"),
         (("revert-hunk", "fedcba98", "f"), 1, "no step 'fedcba98' in this folder"),
     ],
 )

@@ -114,7 +114,7 @@ def test_git_ai_of_a_range(home: Home, project: str, committed: list[str]) -> No
     ):
         run_git(project, "notes", "--ref=ai", "add", "-f", "-F", "-", committed[1], input=other.encode())
         kept = home.run(project, "log", "--format", "git-ai", f"{committed[0]}..", env=identity)
-        told = f"snapd: commit {committed[1][:12]} has a note of somebody else, which stays\n"
+        told = f"snapd: commit {committed[1][:12]} already has a note from another author, which stays\n"
         assert (kept.code, kept.out, kept.err) == (0, b"", told)
     # one that snapd wrote, and that has less than is known now
     less = note.replace("new.txt\n", "old.txt\n")
@@ -149,12 +149,12 @@ def test_what_is_refused(home: Home, project: str, committed: list[str]) -> None
     for words, said in (
         (("nope",), "git knows no commit 'nope'"),
         (("HEAD", "HEAD~1"), "expected one commit, or one range"),
-        (("--json",), "not together with --json"),
-        (("--patch",), "not together with --patch"),
-        (("--oneline",), "not together with --oneline"),
-        (("-n", "0"), "not together with -n"),
-        (("--session", "first"), "not together with --session"),
-        (("--since", "2h"), "not together with --since"),
+        (("--json",), "cannot be used with --json"),
+        (("--patch",), "cannot be used with --patch"),
+        (("--oneline",), "cannot be used with --oneline"),
+        (("-n", "0"), "cannot be used with -n"),
+        (("--session", "first"), "cannot be used with --session"),
+        (("--since", "2h"), "cannot be used with --since"),
     ):
         done = home.run(project, "log", "--format", "git-ai", *words)
         assert done.code == 2, words

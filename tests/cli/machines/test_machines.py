@@ -59,7 +59,7 @@ def test_the_plan_comes_first(home: Home, project: str, remote: str, steps: list
     assert run_git(remote, "for-each-ref", "refs/snapd") == b""
     refused = home.run(project, "push", "origin")
     assert refused.code == 2
-    assert "this would push 1 session, and standard input is no terminal" in refused.err
+    assert "this would push 1 session, and standard input is not a terminal" in refused.err
     no = Terminal(home, project, "push", "origin").answer(b"n\n")
     assert (no.code, "nothing was changed" in no.err) == (1, True)
     assert run_git(remote, "for-each-ref", "refs/snapd") == b""
@@ -103,8 +103,8 @@ def test_deleting(home: Home, project: str, remote: str, steps: list[str]) -> No
     home.ok(project, "push", "origin", "--yes")
     for words, said in (
         (["push", "origin", "--delete"], "expected the sessions to delete"),
-        (["push", "origin", "claude", "--delete", "-n"], "not together with --delete"),
-        (["push", "origin", "claude", "--delete"], "standard input is no terminal"),
+        (["push", "origin", "claude", "--delete", "-n"], "cannot be used with --delete"),
+        (["push", "origin", "claude", "--delete"], "standard input is not a terminal"),
     ):
         done = home.run(project, *words)
         assert (done.code, said in done.err) == (2, True), done.err
@@ -119,10 +119,10 @@ def test_pruning(home: Home, project: str, remote: str, steps: list[str]) -> Non
     for words, said in (
         (["--prune"], "expected --older-than DAYS"),
         (["--prune", "--older-than", "-1"], "at least 0"),
-        (["--older-than", "1"], "only together with --prune"),
-        (["--all"], "only together with --prune"),
-        (["claude", "--prune", "--older-than", "1"], "SESSION: not together with --prune"),
-        (["--delete", "--prune", "--older-than", "1"], "--delete: not together with --prune"),
+        (["--older-than", "1"], "only valid with --prune"),
+        (["--all"], "only valid with --prune"),
+        (["claude", "--prune", "--older-than", "1"], "SESSION: cannot be used with --prune"),
+        (["--delete", "--prune", "--older-than", "1"], "--delete: cannot be used with --prune"),
         (["--prune", "--older-than", "0"], "this would delete 1 session for everybody"),
     ):
         done = home.run(project, "push", "origin", *words)
@@ -199,4 +199,4 @@ def test_what_goes_is_not_signed(home: Home, project: str, steps: list[str], wor
     sessions = ["claude"] if words == ["--delete"] else []
     for option in (["--sign"], ["--signing-key", "key"]):
         refused = home.run(project, "push", "origin", *sessions, *words, *option, "--yes")
-        assert (refused.code, f"{option[0]}: not together with {words[0]}" in refused.err) == (2, True)
+        assert (refused.code, f"{option[0]}: cannot be used with {words[0]}" in refused.err) == (2, True)

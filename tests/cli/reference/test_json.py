@@ -161,7 +161,7 @@ def test_answers(work: Work) -> None:
         ("log --session nope", 1, "unknownSession", "nope"),
         ("track -C /nowhere", 1, "workspaceRefused", "/nowhere"),
         ("status --socket /nowhere/at/all", 4, "ioError", "/nowhere/at/all"),
-        ("restore last", 2, "invalidParams", "no terminal to ask on"),
+        ("restore last", 2, "invalidParams", "not a terminal"),
     ],
 )
 def test_errors(work: Work, call: str, code: int, kind: str, said: str) -> None:

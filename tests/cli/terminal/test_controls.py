@@ -8,13 +8,13 @@ import re
 
 import pytest
 
-from snapd.cli.terminal.filenames import STYLE, visible
+from snapd.cli.terminal.layout import STYLE, visible
 from tests.cli.running import Home, Terminal
 from tests.cli.steps import put
 
 HOSTILE = "x\x1b[1A\x1b[2K\r+safe()\x1b[31m\x1b]0;t\x07\x1b[8m\x08\x7f\x9b2K\u202e)(\u2066\x0b\x00y"
 LINE = HOSTILE.replace("\0", "") + "\n"
-STYLED = re.compile(rb"\x1b\[(?:0|1|2|3[1-6])m")
+STYLED = re.compile(rb"\x1b\[(?:0|1|2|3[1-6]|38;5;[0-9]{1,3})m")
 OBEYED = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 

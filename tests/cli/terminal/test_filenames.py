@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snapd.cli.terminal.filenames import file_name, shell_name
+from snapd.cli.terminal.layout import file_name, shell_name
 from snapd.model.paths import to_uri
 
 

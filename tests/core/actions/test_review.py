@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,10 @@ from snapd.core.operations.runner import OperationOptions
 from snapd.core.review.choice import Choice
 from snapd.model.call import Call
 from snapd.model.errors import FileChanged, InvalidParams
+from snapd.store.repository import ShadowRepository
+from snapd.store.timeline.database import NAME
 from tests.support.sessions import TEXT, Agents, at_work, text
+from tests.support.system_calls import observe
 from tests.support.workspace import Executable, Symlink
 
 from .reviewing import Reviewer
@@ -64,6 +69,55 @@ def test_it_survives_a_restart(agents: Agents, reviewer: Reviewer) -> None:
     agents.bench.reopen()
     assert reviewer.page().files == before
     agents.bench.workspace.upkeep.check(Call(), quick=False)
+
+
+def test_what_was_folded_is_not_folded_again(
+    agents: Agents, reviewer: Reviewer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agents.step("one", {f"f{number}": text(l2=b"one") for number in range(8)})
+    agents.bench.reopen()
+    before = reviewer.page()
+    agents.bench.reopen()
+    read: list[object] = []
+    observe(ShadowRepository, "read_small_blob", lambda *call: read.append(call), replace=monkeypatch.setattr)
+    assert reviewer.page() == before
+    assert not read
+    # a file that changes again is, but no other
+    agents.step("two", {"f3": text(l2=b"one", l9=b"two")})
+    agents.bench.reopen()
+    assert reviewer.page().count == 8
+    assert len({oid for _, _, oid, _ in read}) == 2
+    assert len(reviewer.owners("f3")[0]) == 2
+
+
+def test_a_step_that_was_left_owns_more_when_it_ends_after_a_restart(agents: Agents, reviewer: Reviewer) -> None:
+    left = agents.begin("one", client="c")
+    agents.leave("c")
+    step = agents.step("two", {"a.txt": text(l2=b"x")})
+    agents.bench.reopen()
+    assert reviewer.owners("a.txt") == [(step,)]
+    agents.bench.reopen()
+    agents.end(left)
+    agents.bench.reopen()
+    assert set(reviewer.page().files[0].owners) == {left, step}
+
+
+def test_nothing_stays_of_what_expired(agents: Agents, reviewer: Reviewer) -> None:
+    def kept() -> list[bytes]:
+        agents.bench.close()
+        with closing(sqlite3.connect(os.path.join(agents.bench.store, NAME))) as database:
+            paths = [path for (path,) in database.execute("SELECT path FROM folds")]
+        agents.bench.open()
+        return paths
+
+    agents.step("one", {"a.txt": text(l2=b"one")})
+    agents.bench.reopen()
+    assert reviewer.page().count == 1
+    assert kept() == [b"a.txt"]
+    agents.bench.workspace.sessions.end("one", Call())
+    agents.step("two", {"b.txt": b"two\n"})
+    assert agents.bench.workspace.upkeep.cleanup(0, Call())[0] > 0
+    assert kept() == []
 
 
 def test_files_that_came_went_and_moved(agents: Agents, reviewer: Reviewer) -> None:
@@ -175,7 +229,7 @@ def test_what_was_shown_must_still_be_so(agents: Agents, reviewer: Reviewer) -> 
     agents.bench.write({"a.txt": text(l2=b"one", l20=b"mine")})
     state = agents.bench.read()
     for name in ("a.txt", "b.txt"):
-        with pytest.raises(FileChanged, match=r"a\.txt is not as it was shown"):
+        with pytest.raises(FileChanged, match=r"a\.txt has changed since it was shown"):
             reviewer.keep(name, expect=shown)
     with pytest.raises(FileChanged):
         reviewer.reverted(Choice(expect=shown))

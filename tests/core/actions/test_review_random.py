@@ -19,6 +19,7 @@ from snapd.core.review.choice import Choice
 from snapd.core.review.fold import PendingTexts
 from snapd.model.call import Call
 from snapd.model.errors import NothingToRedo, NothingToUndo
+from snapd.store.timeline.database import NAME, remove
 from tests.support.amounts import amount
 from tests.support.sessions import Agents, at_work
 
@@ -197,9 +198,13 @@ class History:
             assert shown.file == file
             assert shown.after == (items.get(os.fsdecode(file.path)) or b"")
             assert all(hunk.owners for hunk in shown.hunks)
-        # a new process finds the same
+        # a new process finds the same, also without what an earlier one kept
         if self.chance.randrange(8) == 0:
             self.bench.reopen()
+            assert self.reviewer.page() == page
+            self.bench.close()
+            remove(os.path.join(self.bench.store, NAME))
+            self.bench.open()
             assert self.reviewer.page() == page
 
     def shown(self, path: bytes) -> PendingTexts:

@@ -147,7 +147,7 @@ def test_what_is_left_of_an_expired_history(agents: Agents) -> None:
 
 @pytest.mark.parametrize("data", [b"\0", b"x" * (10 * 1024 * 1024 + 1)])
 def test_what_is_no_text(agents: Agents, data: bytes) -> None:
-    with pytest.raises(InvalidParams, match=r"content: this is no text of a\.txt"):
+    with pytest.raises(InvalidParams, match=r"content: not a text of a\.txt"):
         blamed(agents, "a.txt", data)
 
 

@@ -41,7 +41,7 @@ export function undoPending(folder: string, choice: Choice): Action {
 /**
  * Makes pending changes part of the baseline. No file is changed.
  *
- * @throws Refused - an editor has unsaved text of one of the files, or one of them is not as it was shown; nothing was
+ * @throws Refused - an editor has unsaved text of one of the files, or one of them has changed since it was shown; nothing was
  *   kept then.
  * @throws SnapdError, ConnectionLostError: see `SnapdClient.request`.
  */

@@ -538,7 +538,7 @@ test("what is pending is kept and undone as it was shown; the button makes it pe
   await at.step("Again", { "app.py": kept.replace("line 5\n", "five\n") });
   await at.world.acting.attempt("keep it", () => keepFile(at.world.desk, old));
   await at.world.settled();
-  assert.match(at.last, /Snapd did not keep it: app\.py is not as it was shown/);
+  assert.match(at.last, /Snapd did not keep it: app\.py has changed since it was shown/);
   assert.deepEqual(await shown(), ["app.py 1 1"]);
   at.ui.buttons = ["Undo", "Undo"];
   await undoFile(at.world.desk, target("app.py"));

@@ -73,12 +73,12 @@ for (const [name, command] of [["kept", keepFile] as const, ["undone", undoFile]
     assert.equal(folder.writes.length, 1);
   });
 
-  test(`a file that is not as it was shown is not ${name}: a message says so, and the list is read again`, async () => {
+  test(`a file that has changed since it was shown is not ${name}: a message says so, and the list is read again`, async () => {
     const { folder, world } = room([], () => {
-      throw new SnapdError("app.py is not as it was shown", 1017, { kind: "fileChanged", file: "app.py" });
+      throw new SnapdError("app.py has changed since it was shown", 1017, { kind: "fileChanged", file: "app.py" });
     });
     const told = await run(world, () => command(world.desk, target(pending("app.py"))));
-    assert.match(told ?? "", /Snapd did not .*: app\.py is not as it was shown\. Look at the changes as they are now/);
+    assert.match(told ?? "", /Snapd did not .*: app\.py has changed since it was shown\. Look at the changes as they are now/);
     assert.equal(folder.review.refreshed, 1);
   });
 }

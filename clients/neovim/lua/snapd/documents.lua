@@ -192,7 +192,7 @@ function M.read(buf)
   end
   local side, path = parsed(vim.api.nvim_buf_get_name(buf))
   if not side or not path then
-    vim.notify("snapd: this is no name of a document. See :help snapd-documents.", vim.log.levels.ERROR)
+    vim.notify("snapd: this is not the name of a document. See :help snapd-documents.", vim.log.levels.ERROR)
     return
   end
   local err = task.wait(PATIENCE, function()

@@ -39,17 +39,13 @@ from snapd.store.store import Store
 
 @attrs.frozen
 class BlamedLines:
-    """Lines of one writer; `start` is the first line, from 1.
+    """Lines of one writer."""
 
-    For lines from before, `commit` introduced them (None if they were not committed), and `noted` is that commit with
-    what its note says about their writer.
-    """
-
-    start: int
+    start: int  # the first line, from 1
     count: int
     writer: LineWriter
-    commit: GitCommit | None = None
-    noted: NotedCommit | None = None
+    commit: GitCommit | None = None  # for lines from before: what introduced them; None if they were not committed
+    noted: NotedCommit | None = None  # for lines from before: what introduced them, and who wrote them by its note
 
     @property
     def is_before(self) -> bool:
@@ -75,7 +71,7 @@ def blamed_lines(
     first, count = lines or (1, len(writers))
     if first - 1 + count > len(writers):
         raise InvalidParams(
-            f"range: {shown(path)} has {len(writers)} lines", hint="ask for lines that there are", field="range"
+            f"range: {shown(path)} has {len(writers)} lines", hint="ask for lines that exist", field="range"
         )
     found = []
     for writer, group in groupby(writers[first - 1 : first - 1 + count]):
@@ -138,7 +134,7 @@ class TextBlame(_LineHistory):
         The file may have been deleted since. Raises `InvalidParams` if the text is binary or has no such lines.
         """
         if len(text.data) > TEN_MIB or is_binary(text.data):
-            raise InvalidParams(f"content: this is no text of {shown(path)}, or over 10 MB", field="content")
+            raise InvalidParams(f"content: not a text of {shown(path)}, or over 10 MB", field="content")
         with self._writer.turn(call):
             look = self._looking.look(call)
         with call.holding(self._lock):
@@ -224,26 +220,20 @@ _FILES = 16
 
 @attrs.frozen
 class _BlameTarget:
-    """The file of a request, as it was before event number `before` and after the changes `unrecorded`.
+    """The file of a request."""
 
-    `entry` is None if there was no file; `milliseconds` is when it was like this, None for now.
-    """
-
-    before: int
-    entry: Entry | None
-    unrecorded: Sequence[FileChange]
-    milliseconds: int | None = None
+    before: int  # the number of the event after it
+    entry: Entry | None  # None if there is no file
+    unrecorded: Sequence[FileChange]  # what changed since the event before it
+    milliseconds: int | None = None  # when it was like this, since 1970; None for now
 
 
 @attrs.frozen
 class _Beginning:
-    """The earliest state of a file that snapd knows: all its names since then, the newest first.
+    """The earliest state of a file that snapd knows."""
 
-    `milliseconds` is when the lines from before were there, since 1970; None if unknown.
-    """
-
-    names: tuple[RelPath, ...]
-    milliseconds: int | None
+    names: tuple[RelPath, ...]  # all its names since then, the newest first
+    milliseconds: int | None  # when the lines from before were there, since 1970; None if unknown
 
 
 @attrs.frozen

@@ -29,11 +29,11 @@ from snapd.store.store import Store
 
 @attrs.frozen
 class ReviewView:
-    """The work tree at one time, after event number `last`; `unrecorded` is what changed since that event."""
+    """The work tree at one time."""
 
     snapshot: Snapshot
-    last: int
-    unrecorded: Sequence[FileChange]
+    last: int  # the number of the last event before it
+    unrecorded: Sequence[FileChange]  # what changed since that event
 
 
 @attrs.frozen(eq=False)
@@ -139,13 +139,10 @@ class ReviewReverts:
 
 @attrs.frozen
 class PendingPage:
-    """Some of the files with pending changes, ordered by path.
-
-    `after` is the last of them if more follow. `count` and the numbers of lines cover all pages.
-    """
+    """Some of the files with pending changes, ordered by path; the counts cover all pages."""
 
     files: tuple[PendingFile, ...]
-    after: RelPath | None
+    after: RelPath | None  # the last of them if more follow
     count: int
     additions: int
     deletions: int
@@ -285,7 +282,7 @@ class Review:
         for path, id_ in choice.expect.items():
             if shown_now.get(path) != id_:
                 raise FileChanged(
-                    f"{shown(path)} is not as it was shown",
+                    f"{shown(path)} has changed since it was shown",
                     hint="look at its pending changes again, then decide",
                     file=shown(path),
                     reason="changedSince",

@@ -51,34 +51,21 @@ from snapd.worktree.worktree import WorkTree
 
 @attrs.frozen
 class UndoTask:
-    """What to undo or redo of one step or operation.
-
-    Attributes:
-        state: its state afterwards, if nothing conflicts.
-        files: for each file the changes to take back, the oldest first.
-        made: empty directories to make.
-        removed: empty directories to remove, with those above them that did not exist before either.
-        renames: the old path by the new one, of files that were moved by what is taken back.
-        end: the snapshot that the step or the operation left.
-        target: the snapshot that the files go back to.
-        stages: intermediate snapshots: a directory that one of them lacks is removed with the files that came into it.
-        is_change: whether there is anything to take back, even if the files already are as wanted.
-        aside: files and directories of the step that stay in force.
-        again: for a redo, the operation that undid the unit; None for an undo.
-    """
+    """What to undo or redo of one step or operation."""
 
     unit: UndoUnit
-    state: Literal["applied", "partly", "undone"]
-    files: Mapping[RelPath, Sequence[Delta]]
-    made: tuple[RelPath, ...]
-    removed: tuple[RelPath, ...]
-    renames: Mapping[RelPath, RelPath]
-    end: SnapshotId
-    target: Target
+    state: Literal["applied", "partly", "undone"]  # its state afterwards, if nothing conflicts
+    files: Mapping[RelPath, Sequence[Delta]]  # for each file the changes to take back, the oldest first
+    made: tuple[RelPath, ...]  # empty directories to make
+    removed: tuple[RelPath, ...]  # empty directories to remove, with those above them that did not exist before either
+    renames: Mapping[RelPath, RelPath]  # the old path by the new one, of files that were moved by what is taken back
+    end: SnapshotId  # the snapshot that the step or the operation left
+    target: Target  # the snapshot that the files go back to
+    # intermediate snapshots: a directory that one of them lacks is removed with the files that came into it
     stages: tuple[Target, ...]
-    is_change: bool
-    aside: tuple[RelPath, ...] = ()
-    again: OperationId | None = None
+    is_change: bool  # whether there is anything to take back, even if the files already are as wanted
+    aside: tuple[RelPath, ...] = ()  # files and directories of the step that stay in force
+    again: OperationId | None = None  # for a redo, the operation that undid the unit; None for an undo
 
     @property
     def is_any(self) -> bool:
@@ -181,7 +168,6 @@ class DirectoryOverlay:
         return made, tuple((emptied | removed).items())
 
     def _below(self, path: RelPath) -> set[RelPath]:
-        """Returns the directories that a file at this path replaces."""
         if not self._is_there(path):
             return set()
         inside = path + b"/"

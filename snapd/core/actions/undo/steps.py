@@ -26,27 +26,20 @@ from snapd.model.snapshot import SYMLINK, Entry, FileOutcome, Outcome, RelPath
 from snapd.model.timeline import Operation, OperationKind, SessionId, Step, StepId, StepQuery, UndoUnit
 from snapd.store.store import Store
 
-_REDO = "'snapd redo' does again what was undone last"
+_REDO = "'snapd redo' redoes what was undone last"
 
 
 @attrs.frozen
 class UndoRequest:
-    """What to undo; the first given field of these decides.
+    """What to undo; the first given field of these decides."""
 
-    Attributes:
-        step_id: this step, with its parts.
-        message_id: all steps of this message, with their parts.
-        after: all steps of a session after this one, which stays with its parts.
-        session_id: the last `count` steps of this session that changed something; or the session of the others. None
-            for the last steps of any session, and operations.
-        count: see there.
-    """
-
+    # the last `count` steps of this session that changed something; or the session of the others. None for the last
+    # steps of any session, and operations.
     session_id: SessionId | None = None
     count: int = 1
-    step_id: StepId | None = None
-    message_id: str | None = None
-    after: StepId | None = None
+    step_id: StepId | None = None  # this step, with its parts
+    message_id: str | None = None  # all steps of this message, with their parts
+    after: StepId | None = None  # all steps of a session after this one, which stays with its parts
 
 
 _STEP_FILES = "'snapd show STEP' shows which files it changed"
@@ -155,9 +148,9 @@ class UndoSteps:
     ) -> UndoResult:
         """Compares the plan before `carry_out`, which may end steps first: ending is an event."""
         if options.expect is not None and self._store.timeline.open_steps():
-            expected_outcomes = carry_out(attrs.evolve(options, dry_run=True, expect=""))
-            if expected_outcomes.outcome.plan != options.expect:
-                return expected_outcomes
+            expected = carry_out(attrs.evolve(options, dry_run=True, expect=""))
+            if expected.outcome.plan != options.expect:
+                return expected
         return carry_out(options)
 
     # -- resolving
@@ -177,7 +170,7 @@ class UndoSteps:
 
     def _last(self, session_id: SessionId | None, count: int, options: OperationOptions, call: Call) -> list[UndoTask]:
         """Returns what there is to undo of the last steps, of a session or of all; ends those whose client is gone."""
-        unattended_steps = {step.step_id for step in self._sessions.unattended_steps(session_id)}
+        unattended = {step.step_id for step in self._sessions.unattended_steps(session_id)}
         units: Iterable[UndoUnit | None] = (
             map(self._store.timeline.unit, self._store.timeline.in_force())
             if session_id is None
@@ -186,9 +179,7 @@ class UndoSteps:
         meant = (
             unit
             for unit in units
-            if unit is not None
-            and (unit.state in IN_FORCE or unit.name in unattended_steps)
-            and self._is_change(unit, call)
+            if unit is not None and (unit.state in IN_FORCE or unit.name in unattended) and self._is_change(unit, call)
         )
         # summarize all steps of the session: when one ends, the stored summaries show which others changed
         last = list(meant)[:count] if session_id is not None else list(islice(meant, count))
@@ -220,7 +211,7 @@ class UndoSteps:
         if len(names := {step.session_id for step in steps}) > 1:
             raise InvalidParams(
                 f"messageId: several sessions have a message {message_id!r}: {', '.join(sorted(names))}",
-                hint="say which session is meant",
+                hint="name the session",
                 field="sessionId",
             )
         tasks = [task for task in self._whole(steps, options, call) if task.is_change]
@@ -376,7 +367,6 @@ class UndoSteps:
     # -- texts
 
     def _change(self, step: Step, path: RelPath, call: Call) -> Delta:
-        """Returns what a step and its parts changed in a file, as one change."""
         change = self._step_changes.net(step, call).get(path)
         if change is None:
             raise InvalidParams(
