@@ -34,7 +34,7 @@ from snapd.sharing.workspace import SharedWorkspace
 from snapd.store.adopt import ProjectBlobs
 from snapd.store.files.durable import make_directories
 from snapd.store.store import Store
-from snapd.worktree.ignore import GitUser
+from snapd.worktree.ignore import WORKSPACE_FILE, GitUser
 from snapd.worktree.worktree import WorkTree
 
 if TYPE_CHECKING:
@@ -330,12 +330,12 @@ class Workspaces:
             store = Store(location.store, self._socket)
             try:
                 remember(location.store, folder)
-                work_tree.attach(
+                work_tree.rules.earlier = partial(_contents, store)
+                work_tree.scanner.attach(
                     os.path.join(location.store, "worktree"),
                     store.knows,
                     store.adopt,
                     ProjectBlobs,
-                    partial(_contents, store),
                     _last_coverage(store),
                     was_killed=store.repository.journal.was_replayed,
                 )
@@ -380,13 +380,13 @@ def current_umask() -> int:
     return umask
 
 
-def _contents(store: Store, name: str) -> Iterator[bytes]:
-    """Versions of a small file in snapshots, newest first, without consecutive duplicates."""
+def _contents(store: Store) -> Iterator[bytes]:
+    """Versions of the folder's own file of patterns in snapshots, newest first, without consecutive duplicates."""
     before: Entry | None = None
     below: int | None = None
     while taken := store.timeline.taken(SnapshotRecordQuery(), below, 100):
         for each in taken:
-            entry = file_at(store.entry_in, each.tree, os.fsencode(name))
+            entry = file_at(store.entry_in, each.tree, WORKSPACE_FILE.encode())
             if entry != before:
                 before = entry
                 yield b"" if entry is None else store.read_small_blob(entry.oid, RULES_BYTES) or b""

@@ -2,31 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import attrs
 
 from snapd.model.snapshot import ObjectId, RelPath
 from snapd.model.timeline import OperationId, SessionId, StepId
-
-ProblemKind = Literal[
-    "damagedObject",
-    "missingObject",
-    "damagedPack",
-    "damagedIndex",
-    "damagedReference",
-    "lostReference",
-    "lostRecord",
-    "lostEvent",
-    "notKept",
-    "damagedJournal",
-    "damagedTimeline",
-    "damagedNumbers",
-    "damagedRoot",
-    "damagedConfig",
-    "permissions",
-    "newerFormat",
-]
+from snapd.wire.check import ProblemKind
 
 
 @attrs.frozen

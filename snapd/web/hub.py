@@ -85,7 +85,7 @@ class EventQueue:
 
 
 class Hub:
-    """Distributes notifications; the methods of `Hearer` are called in another thread, all others on `loop`."""
+    """Distributes notifications; a `Link` calls `begin` to `reconnected` in other threads, others call on `loop`."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -93,27 +93,27 @@ class Hub:
         self._streams: set[EventQueue] = set()
         self._has_ended = False
 
-    # -- the methods of `Hearer`
+    # -- for `Link`
 
     def begin(self, seq: int) -> None:
-        """See `Hearer.begin`."""
+        """Takes the number of the latest notification, before anything else."""
         self._seq = seq
 
     def notified(self, method: str, params: dict[str, Any]) -> None:
-        """See `Hearer.notified`."""
+        """Passes on a notification; each comes once, in the order of their numbers."""
         event = notification(method, params)
         self._later(lambda: self._publish(event))
 
     def missed(self, latest: int) -> None:
-        """See `Hearer.missed`."""
+        """Passes on that notifications up to this number are lost."""
         self._later(lambda: self._publish(reset(latest)))
 
     def disconnected(self, why: str) -> None:
-        """See `Hearer.disconnected`."""
+        """Passes on that the daemon became unreachable."""
         self._later(lambda: self._publish(Event(None, _lines("disconnected", {"reason": why}))))
 
     def reconnected(self) -> None:
-        """See `Hearer.reconnected`."""
+        """Passes on that the daemon is reachable again."""
         self._later(lambda: self._publish(Event(None, _lines("reconnected", {}))))
 
     # -- on the loop

@@ -6,7 +6,7 @@ import asyncio
 import os
 import threading
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from snapd_client.notifications import DISCONNECTED, RECONNECTED, RESET, UNREACHABLE
 
@@ -33,31 +33,12 @@ MAX_OTHERS = 64
 """The most requests about other folders at once; each has its own connection."""
 
 
-class Hearer(Protocol):
-    """Receives the daemon's notifications: `begin` in the caller's thread, all others in the listening thread."""
-
-    def begin(self, seq: int) -> None:
-        """Called once, before anything else, with the number of the latest notification."""
-
-    def notified(self, method: str, params: dict[str, Any]) -> None:
-        """Called with each notification once, in the order of their numbers."""
-
-    def missed(self, latest: int) -> None:
-        """Called if notifications up to this number are lost."""
-
-    def disconnected(self, why: str) -> None:
-        """Called when the daemon becomes unreachable."""
-
-    def reconnected(self) -> None:
-        """Called when the daemon is reachable again."""
-
-
 class Link:
     """Sends requests about one folder over two connections: one for changes, as these delay later requests."""
 
-    def __init__(self, connect: Connect, hearer: Hearer) -> None:
+    def __init__(self, connect: Connect, hub: Hub) -> None:
         self._connect = connect
-        self._hearer = hearer
+        self._hub = hub
         self._lock = threading.Lock()
         self._is_closed = False
         self._why = ""
@@ -69,7 +50,7 @@ class Link:
         except BaseException:
             self._reader.close()
             raise
-        hearer.begin(self._seq)
+        hub.begin(self._seq)
         self._thread = threading.Thread(target=self._listen, name="snapd-web-listen")
         self._thread.start()
 
@@ -120,16 +101,16 @@ class Link:
             if method in (DISCONNECTED, UNREACHABLE):
                 self._why = str(params["reason"])
                 if method == DISCONNECTED:
-                    self._hearer.disconnected(self._why)
+                    self._hub.disconnected(self._why)
             elif method == RECONNECTED:
-                self._hearer.reconnected()
+                self._hub.reconnected()
             elif method == RESET or self._subscription.dropped > dropped:
                 dropped = self._subscription.dropped
                 self._seq = params.get("seq", self._seq)
-                self._hearer.missed(self._seq)
+                self._hub.missed(self._seq)
             elif "seq" in params and params["seq"] > self._seq:
                 self._seq = params["seq"]
-                self._hearer.notified(method, params)
+                self._hub.notified(method, params)
 
 
 class OtherFolders:

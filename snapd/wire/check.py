@@ -8,6 +8,25 @@ import attrs
 
 from .values import RequestParams, TreeHash
 
+ProblemKind = Literal[
+    "damagedObject",
+    "missingObject",
+    "damagedPack",
+    "damagedIndex",
+    "damagedReference",
+    "lostReference",
+    "lostRecord",
+    "lostEvent",
+    "notKept",
+    "damagedJournal",
+    "damagedTimeline",
+    "damagedNumbers",
+    "damagedRoot",
+    "damagedConfig",
+    "permissions",
+    "newerFormat",
+]
+
 
 @attrs.frozen(kw_only=True)
 class CheckParams(RequestParams):
@@ -49,24 +68,7 @@ class Problem:
     """Something that is wrong with a store."""
 
     kind: Annotated[
-        Literal[
-            "damagedObject",
-            "missingObject",
-            "damagedPack",
-            "damagedIndex",
-            "damagedReference",
-            "lostReference",
-            "lostRecord",
-            "lostEvent",
-            "notKept",
-            "damagedJournal",
-            "damagedTimeline",
-            "damagedNumbers",
-            "damagedRoot",
-            "damagedConfig",
-            "permissions",
-            "newerFormat",
-        ],
+        ProblemKind,
         "What is wrong. After a repair, a `lostRecord` or `lostEvent` in `repaired` means that the rest of its "
         "chain can be reached again, without that snapshot or event. A repair does not touch data in a "
         "`newerFormat`.",

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 
 from snapd.model.call import Call
 from snapd.model.errors import IoError, WorkspaceGone, WorkspaceRefused, error_from_os_error, os_errors
 from snapd.model.paths import parents
 from snapd.model.plan import CapturedFile, Plan
 from snapd.model.snapshot import (
-    NO_COVERAGE,
     CaptureSettings,
-    Coverage,
     Drift,
     DriftQuery,
     Entry,
@@ -25,14 +22,13 @@ from snapd.model.snapshot import (
     RelPath,
     Snapshot,
 )
-from snapd.store.adopt import Adopt, OpenBlobs
 from snapd.store.object_store import ObjectBatch
 from snapd.watch.choose import WatcherSetting, open_clock
 from snapd.worktree.apply.applier import Applier
 from snapd.worktree.apply.files import sweep
 from snapd.worktree.export import export, opened_destination
 from snapd.worktree.fs.stable_read import content, lstat_at
-from snapd.worktree.ignore import WORKSPACE_FILE, GitUser, RuleSource
+from snapd.worktree.ignore import GitUser, RuleSource
 from snapd.worktree.snapshot.classifier import OWN_TEMPORARY
 from snapd.worktree.snapshot.scanner import Scanner
 from snapd.worktree.state.file_state import entry_of, signature_of
@@ -71,21 +67,6 @@ class WorkTree:
         self.scanner.close()
         self.clock.close()
         os.close(self._descriptor)
-
-    def attach(
-        self,
-        path: str,
-        knows: Callable[[ObjectId], bool],
-        adopt: Adopt,
-        open_blobs: OpenBlobs,
-        earlier: Callable[[str], Iterable[bytes]],
-        last: Coverage = NO_COVERAGE,
-        *,
-        was_killed: bool = False,
-    ) -> None:
-        """Loads the saved state, see `Scanner.attach`; `earlier` returns a file's contents in snapshots."""
-        self.rules.earlier = partial(earlier, WORKSPACE_FILE)
-        self.scanner.attach(path, knows, adopt, open_blobs, last, was_killed=was_killed)
 
     @property
     def origins(self) -> Mapping[RelPath, tuple[FormerName, ...]]:

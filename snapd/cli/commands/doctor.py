@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 import platform
 import re
+import shutil
+import stat
+import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from snapd._version import __version__
@@ -13,11 +17,15 @@ from snapd.cli.parsing.command import Answer, Command, common
 from snapd.cli.requests.connection import ask, backend, folder_of, folders_with_same_files, former_words
 from snapd.cli.terminal.errors import readable
 from snapd.cli.terminal.layout import shell_name
-from snapd.cli.terminal.output import Painter, print_json, printable, settings, size, watching
-from snapd.locations import Locations
-from snapd.model.errors import InvalidParams
+from snapd.cli.terminal.output import Painter, counted, print_json, printable, settings, size, watching
+from snapd.cli.terminal.times import ago, local_now, moment
+from snapd.environment import spool_directory
+from snapd.hook.log import NAME
+from snapd.hook.spool import describe_waiting
+from snapd.launch import connect
+from snapd.locations import Locations, check_private, check_socket_path, store_path, stores_directory
+from snapd.model.errors import InvalidParams, SnapdError, StorageFull
 
-from . import machine
 from .fsck import check_folder
 
 if TYPE_CHECKING:
@@ -55,12 +63,12 @@ def doctor(options: argparse.Namespace) -> int:
     checks: dict[str, Callable[[], str]] = {
         "version": _version,
         "settings": lambda: _settings(options, locations, ask_daemon="rules" in of_folder),
-        "data": lambda: machine.data(locations),
-        "runtime": lambda: machine.runtime(locations, socket),
-        "daemon": lambda: machine.daemon(socket),
-        "daemons": lambda: machine.other_daemons(locations, socket),
-        "agents": lambda: machine.agents(locations),
-        "hooks": lambda: machine.hooks(locations),
+        "data": lambda: data(locations),
+        "runtime": lambda: runtime(locations, socket),
+        "daemon": lambda: daemon(socket),
+        "daemons": lambda: other_daemons(locations, socket),
+        "agents": lambda: agents(locations),
+        "hooks": lambda: hooks(locations),
         **of_folder,
     }
     results = {}
@@ -68,7 +76,7 @@ def doctor(options: argparse.Namespace) -> int:
     for name in sorted(checks, key=lambda name: name == "settings"):
         try:
             results[name] = {"check": name, "ok": True, "found": checks[name]()}
-        except machine.FAILURES as error:
+        except FAILURES as error:
             results[name] = {"check": name, "ok": False, **_wrong(error)}
     _print(options, [results[name] for name in checks])
     return DONE if all(result["ok"] for result in results.values()) else FAILED
@@ -90,14 +98,14 @@ def _of_folder(options: argparse.Namespace) -> dict[str, Callable[[], str]]:
         "folder": lambda: _folder(options, folder),
         "overlaps": lambda: _overlaps(folder),
         "history": lambda: _history(options),
-        "watches": lambda: machine.watches(sum(1 for _ in _listed(folder, []))),
+        "watches": lambda: watches(sum(1 for _ in _listed(folder, []))),
         "leftovers": lambda: leftovers(folder),
         "store": lambda: _store(options, folder),
     }
 
 
 def _wrong(error: Exception) -> dict[str, str]:
-    if isinstance(error, machine.CheckFailed):
+    if isinstance(error, CheckFailed):
         return {"found": str(error), "hint": error.hint}
     told = readable(error)
     return {"found": told.message, "hint": told.hint}
@@ -133,7 +141,7 @@ def _settings(options: argparse.Namespace, locations: Locations, *, ask_daemon: 
     # what the folder says is a check of its own
     problems = [text for text in status.get("settingsProblems", []) if not text.startswith(_FOLDER_FILE)]
     if problems:
-        raise machine.CheckFailed("; ".join(problems), f"correct {shell_name(locations.config_file)}")
+        raise CheckFailed("; ".join(problems), f"correct {shell_name(locations.config_file)}")
     own = [f"{name} {value} ({source})" for name, value, source in settings(status) if source != "default"]
     return f"{shell_name(locations.config_file)}: {', '.join(own) or 'all settings are the defaults'}"
 
@@ -148,7 +156,7 @@ def _rules(folder: str) -> str:
     except InvalidParams as error:
         if error.data["field"] in SETTINGS and error.data["field"] != "exclude":
             hint = f"move {error.data['field']} to config.toml: a folder may only exclude more files"
-            raise machine.CheckFailed(error.message, hint) from error
+            raise CheckFailed(error.message, hint) from error
         raise
     finally:
         os.close(descriptor)
@@ -171,7 +179,7 @@ def _overlaps(folder: str) -> str:
     others = folders_with_same_files(folder)
     if others:
         hint = "'snapd purge --workspace --here' in the one that you do not need removes its snapshots and sessions"
-        raise machine.CheckFailed(
+        raise CheckFailed(
             f"{_shorten_list(others)}: ha{'s' if len(others) == 1 else 've'} snapshots of the same files", hint
         )
     return "no other folder has snapshots of these files"
@@ -181,7 +189,7 @@ def _history(options: argparse.Namespace) -> str:
     with backend(options) as found:
         former = former_words(ask(found, "snapshot/status", {}).get("formerHistories", []))
     if former:
-        raise machine.CheckFailed("; ".join(former), "without it, the folder goes on with its new history")
+        raise CheckFailed("; ".join(former), "without it, the folder goes on with its new history")
     return "the folder has no history under a former name"
 
 
@@ -199,7 +207,7 @@ def leftovers(folder: str) -> str:
         said.append(f"{unlisted}: cannot be listed, so snapd does not see what is in there")
         hints.append("check the owner and permissions of what cannot be listed")
     if said:
-        raise machine.CheckFailed("; ".join(said), "; ".join(hints))
+        raise CheckFailed("; ".join(said), "; ".join(hints))
     return "no operation left anything in the folder"
 
 
@@ -214,7 +222,7 @@ def _store(options: argparse.Namespace, folder: str) -> str:
     wrong = answer["problems"]
     if wrong:
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-        raise machine.CheckFailed(
+        raise CheckFailed(
             f"{answer['store']}: {wrong[0]['message']}{more}", "run 'snapd fsck', which names what it touches"
         )
     counts = f"{answer['snapshots']} snapshots, {answer['events']} events"
@@ -235,3 +243,169 @@ def _listed(folder: str, closed: list[str]) -> Iterator[tuple[str, list[str]]]:
         if ".git" in below:
             below.remove(".git")
         yield above, [*below, *names]
+
+
+LITTLE_SPACE = 1 << 30
+_WATCHES = "/proc/sys/fs/inotify/max_user_watches"
+_QUEUES = "/proc/sys/fs/inotify/max_user_instances"
+_STOP = "run 'snapd stop': the next command starts the daemon again"
+_OTHER_DATA = "make it writable, or choose another directory with SNAPD_DATA_DIR"
+_RECENT_DAYS = 7
+_LOST = re.compile(r"(?:lost|passed over) an event|gave up")
+"""How lines of the hooks' log begin that report an event which was not recorded."""
+_OUT_OF_TIME = "the time limit was over"
+# editors and other programs need watches, too
+_ROOM = 2
+
+
+class CheckFailed(Exception):
+    """A check of the doctor failed."""
+
+    def __init__(self, problem: str, hint: str) -> None:
+        super().__init__(problem)
+        self.hint = hint
+
+
+def data(locations: Locations) -> str:
+    """Checks the owner, the permissions and the free space of the data directory."""
+    existing = locations.data
+    while not os.path.exists(existing):
+        existing = os.path.dirname(existing)
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise CheckFailed(f"{existing} cannot be written to", _OTHER_DATA)
+    above = os.path.dirname(store_path(locations.data, "any"))
+    for directory in (os.path.dirname(above), above):
+        if os.path.lexists(directory):
+            check_private(directory, "the data directory", "SNAPD_DATA_DIR")
+    free = shutil.disk_usage(existing).free
+    if free < LITTLE_SPACE:
+        raise CheckFailed(f"{locations.data}: only {size(free)} free", StorageFull.default_hint)
+    return f"{locations.data}, {size(free)} free"
+
+
+def agents(locations: Locations) -> str:
+    """Checks whether every event that agents reported was recorded."""
+    found = describe_waiting(spool_directory(locations.data))
+    if not found:
+        return "everything that they reported is recorded"
+    first = found[0]
+    count = f"{len(found)} event{'' if len(found) == 1 else 's'}"
+    when = ago(moment(first["at"]), local_now())
+    said = (
+        f"{count} not recorded yet, first of {first['agent']} in {shell_name(first['folder'])}, {when}: {first['why']}"
+    )
+    raise CheckFailed(said, "remove the cause; they are recorded then, with the next event or command")
+
+
+def hooks(locations: Locations) -> str:
+    """Checks the log of hooks for events that were not recorded, and for hooks that timed out."""
+    path = os.path.join(locations.runtime, NAME)
+    since = time.strftime("%Y-%m-%d", time.gmtime(time.time() - _RECENT_DAYS * 86400))
+    lines = []
+    with suppress(FileNotFoundError), open(path, encoding="utf-8", errors="replace") as file:
+        lines = [line.split(" ", 1) for line in file if line[:10] >= since and " " in line]
+    lost = [(at, words.strip()) for at, words in lines if _LOST.match(words)]
+    slow = [at for at, words in lines if _OUT_OF_TIME in words]
+    problems = [f"{counted(len(lost), 'event')} not recorded, last {_ago(lost[-1][0])}: {lost[-1][1]}"] if lost else []
+    if slow:
+        problems.append(f"{counted(len(slow), 'hook')} ran out of time, last {_ago(slow[-1])}")
+    if problems:
+        longer = "; SNAPD_HOOK_SECONDS in the agent's environment gives hooks more time" if slow else ""
+        raise CheckFailed(f"in the last {_RECENT_DAYS} days: {'; '.join(problems)}", f"see {shell_name(path)}{longer}")
+    return f"no event was lost in the last {_RECENT_DAYS} days"
+
+
+def _ago(at: str) -> str:
+    return ago(moment(at), local_now())
+
+
+def runtime(locations: Locations, socket: str) -> str:
+    """Checks that only the user can write to the runtime directory or use the socket."""
+    locations.make_runtime()
+    check_socket_path(socket)
+    if os.path.lexists(socket):
+        status = os.lstat(socket)
+        if not stat.S_ISSOCK(status.st_mode):
+            raise CheckFailed(f"{socket} is not a socket", "remove it")
+        if status.st_uid != os.geteuid():
+            raise CheckFailed(f"{socket} belongs to somebody else (user {status.st_uid})", "have its owner remove it")
+        if status.st_mode & 0o077:
+            raise CheckFailed(f"{socket} is open to others (mode {stat.S_IMODE(status.st_mode):o})", _STOP)
+    return locations.runtime
+
+
+def daemon(socket: str) -> str:
+    """Checks whether the daemon runs, and has the version of this command."""
+    connection = connect(socket)
+    if connection is None:
+        return "not running; the next command starts it"
+    connection.close()
+    from snapd_client import Client, ClientError
+
+    client = Client.connect(socket)
+    try:
+        told = client.initialize([])
+    except ClientError as error:
+        raise CheckFailed(f"the daemon at {socket} does not answer as it should: {error}", _STOP) from error
+    finally:
+        client.close()
+    version = told["serverInfo"]["version"]
+    if version != __version__:
+        raise CheckFailed(f"running at {socket}, version {version}; this is {__version__}", _STOP)
+    return f"running at {socket}, version {version}"
+
+
+def other_daemons(locations: Locations, socket: str) -> str:
+    """Checks that no other daemon of the user has opened stores, which the user's own could then not open."""
+    from snapd.folders.root import folder_of_store
+    from snapd.store.files.lock import owner_socket
+
+    found: dict[str, list[str]] = {}
+    directory = stores_directory(locations.data)
+    for name in sorted(os.listdir(directory)) if os.path.isdir(directory) else ():
+        store = os.path.join(directory, name)
+        other = owner_socket(store)
+        if other is not None and os.path.realpath(other) != os.path.realpath(socket):
+            found.setdefault(other, []).append(shell_name(folder_of_store(store) or store))
+    for other, folders in found.items():
+        if _listens(other):
+            more = f" and {len(folders) - 1} more" if len(folders) > 1 else ""
+            problem = f"another daemon, at {shell_name(other)}, has snapshots of {folders[0]}{more}"
+            hint = f"run 'snapd stop --socket {shell_name(other)}' to end it, or use it: add --socket to your commands"
+            raise CheckFailed(problem, hint)
+    return "no other daemon has snapshots of this user"
+
+
+def _listens(socket: str) -> bool:
+    try:
+        connection = connect(socket)
+    except OSError:
+        # commands could not reach that process
+        return False
+    if connection is None:
+        return False
+    connection.close()
+    return True
+
+
+def watches(directories: int) -> str:
+    """Checks whether the system allows watching all directories of a workspace."""
+    try:
+        most, queues = (_number(path) for path in (_WATCHES, _QUEUES))
+    except FileNotFoundError:
+        return "this system has no inotify: each snapshot looks at every file"
+    said = f"{directories} directories; a user may watch {most} with {queues} queues"
+    if directories * _ROOM > most:
+        raise CheckFailed(
+            f"{said}: too few, so each snapshot looks at every file", "raise fs.inotify.max_user_watches with sysctl"
+        )
+    return said
+
+
+def _number(path: str) -> int:
+    with open(path, encoding="ascii") as file:
+        return int(file.read())
+
+
+FAILURES = (SnapdError, OSError, CheckFailed)
+"""What a check raises when it fails."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Literal
 
 import attrs
 
@@ -23,19 +22,7 @@ from snapd.model.timeline import SessionId, Step, StepId
 from snapd.model.tools import is_edit
 from snapd.store.store import Store
 from snapd.watch.agents import AgentAtWork
-
-ReportKind = Literal[
-    "sessionStart",
-    "prompt",
-    "callBegin",
-    "callEnd",
-    "callOver",
-    "taskEnd",
-    "turnEnd",
-    "subagentBegin",
-    "subagentEnd",
-    "sessionEnd",
-]
+from snapd.wire.agent import AgentEvent
 
 
 @attrs.frozen
@@ -58,7 +45,7 @@ _BACKGROUND = "background:"
 class Report:
     """An event of an agent. `snapd.wire.agent` defines each kind."""
 
-    kind: ReportKind
+    kind: AgentEvent
     session_id: SessionId
     agent: str | None = None
     # who works in the steps that begin until it leaves; None for steps that do not depend on a client

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from snapd.cli.commands import doctor
-from snapd.cli.commands.machine import CheckFailed
+from snapd.cli.commands.doctor import CheckFailed
 from tests.cli.steps import put
 
 if TYPE_CHECKING:
@@ -118,7 +119,8 @@ def test_events_that_hooks_lost_and_hooks_that_ran_out_of_time(own_home: Home) -
     assert bad(own_home, project) == {}
     assert own_home.run(project, "hook", stdin=b"nonsense", env=own_home.env).code == 0
     found, hint = bad(own_home, project)["hooks"]
-    assert found.startswith("in the last 7 days: 1 event not recorded, last now: passed over an event")
+    # "now", or some seconds ago on a busy machine
+    assert re.match(r"in the last 7 days: 1 event not recorded, last [^:]+: passed over an event", found)
     assert hint == f"see {own_home.at('run/hook.log')}"
     with open(own_home.at("run/hook.log"), "a", encoding="utf-8") as file:
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
