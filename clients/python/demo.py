@@ -148,13 +148,13 @@ class Agent:
 
     def received(self, last: int) -> list[tuple[str, Any]]:
         """Its notifications up to a number."""
-        found: list[tuple[str, Any]] = []
-        while not found or found[-1][1]["seq"] < last:
+        matches: list[tuple[str, Any]] = []
+        while not matches or matches[-1][1]["seq"] < last:
             push = self._pushes.get(WAIT_SECONDS)
             if push is None:
                 raise SystemExit(f"  NOT TRUE: {self.name} gets every notification")
-            found.append((push.method, push.params))
-        return found
+            matches.append((push.method, push.params))
+        return matches
 
     def _told(self, what: str, outcome: Any, began: float) -> Any:
         took = (time.perf_counter() - began) * 1000

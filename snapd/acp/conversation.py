@@ -254,11 +254,11 @@ class Conversation:
 
     def _run_command(self, turns: Turns, command: Command, prompt: Message) -> None:
         is_busy = turns.current is not None
-        self._work(turns, prompt, lambda found: answer(found, turns, command, is_busy=is_busy))
+        self._work(turns, prompt, lambda result: answer(result, turns, command, is_busy=is_busy))
 
     def _work(self, turns: Turns, prompt: Message, make: Callable[[Backend], str | Question]) -> None:
-        def work(found: Backend) -> None:
-            told = make(found)
+        def work(backend: Backend) -> None:
+            told = make(backend)
             if isinstance(told, str):
                 self._reply(prompt, told)
                 return
@@ -283,7 +283,7 @@ class Conversation:
             line = messages.call_over(turns.name, name, is_done=agreed)
             self._send_to_editor(lambda: line)
         if agreed and turns.current is None:
-            self._work(turns, prompt, lambda found: carry_out(found, turns, question))
+            self._work(turns, prompt, lambda result: carry_out(result, turns, question))
             return
         why = ": the agent is at work again" if agreed else ": the editor cannot ask" if "error" in told else ""
         reason = "cancelled" if text(outcome, "outcome") == "cancelled" else "end_turn"

@@ -141,10 +141,10 @@ class _Reader:
         return self._scalar(at, word.end(), "this is no value")
 
     def _string(self, at: int) -> Scalar:
-        found = _STRING.match(self._text, at)
-        if found is None:
+        result = _STRING.match(self._text, at)
+        if result is None:
             raise broken(self._text, at, "this string does not end")
-        return self._scalar(at, found.end(), "this string has an escape that there is not")
+        return self._scalar(at, result.end(), "this string has an escape that there is not")
 
     def _scalar(self, start: int, end: int, message: str) -> Scalar:
         try:

@@ -83,7 +83,7 @@ class HookInspector:
             problems += self._plugin_problem(plugin)
         return State(
             agent=agent,
-            found=agent.found(self._environment),
+            found=agent.is_present(self._environment),
             scopes=scopes,
             settings=(places or files["user"])[0],
             problem="; ".join(dict.fromkeys(said for said, _ in problems)) or None,

@@ -196,10 +196,10 @@ def _settings(path: str) -> dict[str, Any]:
     """The settings in a JSON file; empty if it is missing or unreadable, which the agent itself reports."""
     try:
         data = read(path)
-        found = None if data is None else plain(parse(data.decode("utf-8")))
+        result = None if data is None else plain(parse(data.decode("utf-8")))
     except (SnapdError, UnicodeDecodeError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return result if isinstance(result, dict) else {}
 
 
 def _toml(path: str) -> dict[str, Any]:

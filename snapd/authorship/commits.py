@@ -79,9 +79,9 @@ def resolve_commits(repository: Repository, word: str | None) -> tuple[list[Comm
     name = "HEAD" if word is None else word
     # what begins with a hyphen would be an option
     if not name.startswith("-"):
-        found = _verified(repository, name)
+        result = _verified(repository, name)
         # a tag leads to its commit
-        commit = found and _verified(repository, f"{found}^{{commit}}")
+        commit = result and _verified(repository, f"{result}^{{commit}}")
         if commit:
             return list(_describe(repository, [commit.encode("ascii")])), False
         if ".." in name:
@@ -136,14 +136,14 @@ def _changes(repository: Repository, commit: Commit) -> list[_Change]:
     # two trees, or for a root commit its only one
     sides: list[tuple[str, ...]] = [(parent, commit.name) for parent in commit.parents]
     sides = sides or [("--root", "--no-commit-id", commit.name)]
-    found = [_compared(repository.ask("diff-tree", "-r", "-z", "--find-renames", *words)) for words in sides]
-    paths = sorted(set.intersection(*(set(each) for each in found)))
-    return [_Change(path, found[0][path][1], tuple(each[path][0] for each in found)) for path in paths]
+    matches = [_compared(repository.ask("diff-tree", "-r", "-z", "--find-renames", *words)) for words in sides]
+    paths = sorted(set.intersection(*(set(each) for each in matches)))
+    return [_Change(path, matches[0][path][1], tuple(each[path][0] for each in matches)) for path in paths]
 
 
 def _compared(told: bytes) -> dict[bytes, tuple[bytes | None, bytes]]:
     """Parses `git diff-tree -z`: the blobs of each file before and after, without deleted files."""
-    found = {}
+    result = {}
     words = iter(told.split(b"\0")[:-1])
     for header in words:
         old_mode, new_mode, old, new, status = header.removeprefix(b":").split(b" ")
@@ -151,8 +151,8 @@ def _compared(told: bytes) -> dict[bytes, tuple[bytes | None, bytes]]:
         if status[:1] in b"RC":
             path = next(words)
         if new_mode in _FILES:
-            found[path] = (old if old_mode in _FILES else None), new
-    return found
+            result[path] = (old if old_mode in _FILES else None), new
+    return result
 
 
 def _together(repository: Repository, changes: Sequence[_Change]) -> Iterator[list[_Change]]:
@@ -205,13 +205,13 @@ def _new_lines(text: bytes, before: Sequence[bytes]) -> set[int]:
 
 
 def _added(old: list[bytes], new: list[bytes]) -> set[int]:
-    found: set[int] = set()
+    positions: set[int] = set()
     shift = 1
     for edit in edits(old, new, DirectDiffer(), Call()):
         start = edit.start + shift
-        found.update(range(start, start + len(edit.lines)))
+        positions.update(range(start, start + len(edit.lines)))
         shift += len(edit.lines) - (edit.end - edit.start)
-    return found
+    return positions
 
 
 @attrs.frozen
@@ -244,14 +244,14 @@ class AttributedFile:
 
     def by(self, key: Callable[[Author], Any]) -> list[tuple[Author, list[LineRange]]]:
         """Groups the lines by author, in order of appearance; authors with the same `key` are one."""
-        found: dict[Any, tuple[Author, list[LineRange]]] = {}
+        result: dict[Any, tuple[Author, list[LineRange]]] = {}
         for lines, author in self.lines:
-            ranges = found.setdefault(key(author), (author, []))[1]
+            ranges = result.setdefault(key(author), (author, []))[1]
             if ranges and ranges[-1].last + 1 == lines.first:
                 ranges[-1] = LineRange(ranges[-1].first, lines.last)
             else:
                 ranges.append(lines)
-        return list(found.values())
+        return list(result.values())
 
 
 class Attribution:

@@ -131,13 +131,13 @@ class Event:
 
     def _batch(self, payload: Mapping[str, Any]) -> list[ToolCall]:
         calls = payload.get("tool_calls")
-        found = []
+        tool_calls = []
         for each in calls if isinstance(calls, list) else [payload]:
             if isinstance(each, dict):
                 tool = each.get("tool_name")
                 call = ToolCall(tool if isinstance(tool, str) else "", each.get("tool_input"), self._call_id(each))
-                found.append(call)
-        return found
+                tool_calls.append(call)
+        return tool_calls
 
     def _take_prompt(self, payload: Mapping[str, Any]) -> None:
         self.prompt = self._text(payload, self.dialect.prompt, "the prompt") or ""
@@ -201,8 +201,8 @@ def _notified(prompt: str) -> str | None:
         return None
     import re
 
-    found = re.match(_NOTIFIED, prompt)
-    return None if found is None else found[1].strip()
+    result = re.match(_NOTIFIED, prompt)
+    return None if result is None else result[1].strip()
 
 
 def _found(payload: Any, paths: tuple[Path, ...]) -> Any:
@@ -257,10 +257,10 @@ def places(event: Event) -> list[tuple[str, list[ToolCall]]]:
     """
     if not event.calls:
         return [(event.folder, [])]
-    found: dict[str, list[ToolCall]] = {}
+    result: dict[str, list[ToolCall]] = {}
     for call in event.calls:
-        found.setdefault(_place(event.folder, event.directory(call), call.files), []).append(call)
-    return list(found.items())
+        result.setdefault(_place(event.folder, event.directory(call), call.files), []).append(call)
+    return list(result.items())
 
 
 def root_of(folder: str) -> str:

@@ -190,10 +190,10 @@ def unlock(descriptor: int) -> None:
     fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
-def _runs(found: list[QueuedEvent], environment: Mapping[str, str]) -> list[list[tuple[QueuedEvent, Event]]]:
+def _runs(queued_events: list[QueuedEvent], environment: Mapping[str, str]) -> list[list[tuple[QueuedEvent, Event]]]:
     """The events in groups that can be recorded together: a new group starts after the end of a session."""
     runs: list[list[tuple[QueuedEvent, Event]]] = [[]]
-    for each in found:
+    for each in queued_events:
         try:
             note, payload = each.read()
             if time.time_ns() - each.at > _LONGEST_NS:
@@ -222,13 +222,13 @@ def start_replay(environment: Mapping[str, str]) -> None:
 
 def describe_waiting(folder: str, root: str = "/") -> list[dict[str, str]]:
     """The spooled events of agents in `root`, oldest first: `agent`, `folder`, `at` as RFC 3339, and `why`."""
-    found = []
+    matches = []
     for each in waiting(folder):
         try:
             note = each.read()[0]
             inside = f"{os.path.realpath(note['folder'])}/".startswith(f"{root.rstrip('/')}/")
-            found += [{**{name: str(note[name]) for name in NOTED}, "at": moment(each.at)}] if inside else []
+            matches += [{**{name: str(note[name]) for name in NOTED}, "at": moment(each.at)}] if inside else []
         except (OSError, ValueError, KeyError, TypeError):
             # recorded meanwhile, or damaged, which the replay logs
             continue
-    return found
+    return matches

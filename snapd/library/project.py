@@ -104,8 +104,8 @@ class Project:
 
         def work() -> T:
             result = self.request(params() if callable(params) else params)
-            found: T = result if field is None else getattr(result, field)
-            return found
+            t: T = result if field is None else getattr(result, field)
+            return t
 
         return self.degrading(empty, work)
 

@@ -57,8 +57,8 @@ class Link:
             return value
         full = os.path.join(self._directory, value)
         # answers name files relative to the root of the workspace
-        found = full if os.path.isdir(os.path.dirname(full)) else value
-        return os.path.realpath(full) if key == "file" and os.path.islink(full) else found
+        result = full if os.path.isdir(os.path.dirname(full)) else value
+        return os.path.realpath(full) if key == "file" and os.path.islink(full) else result
 
     def close(self) -> None:
         """Closes the connection, which ends running requests."""

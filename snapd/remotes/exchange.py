@@ -186,8 +186,8 @@ def is_local_disk_full(done: Finished) -> bool:
 
 def remote_problem(done: Finished) -> str:
     """Returns what git reports as malformed, damaged or over a limit in what a remote sent; empty if nothing."""
-    found = _UNSOUND.search(done.stderr)
-    return "" if found is None else _CONTROL.sub(" ", found[1])
+    match = _UNSOUND.search(done.stderr)
+    return "" if match is None else _CONTROL.sub(" ", match[1])
 
 
 def remote_message(done: Finished) -> str:
@@ -244,12 +244,12 @@ class Exchange:
         if done.code == 0:
             return
         rejected = [
-            found for line in done.out.decode("utf-8", "replace").splitlines() if (found := _REJECTED.match(line))
+            result for line in done.out.decode("utf-8", "replace").splitlines() if (result := _REJECTED.match(line))
         ]
-        if any(found[2] == _STALE for found in rejected) or (rejected and _MOVED.search(done.stderr)):
+        if any(result[2] == _STALE for result in rejected) or (rejected and _MOVED.search(done.stderr)):
             shown = without_secret(self.address)
             raise RemoteChanged(f"{shown}: somebody else pushed one of these sessions meanwhile", remote=shown)
-        stderr = next((found[2] for found in rejected if found[2] and found[2] != "atomic push failure"), None)
+        stderr = next((result[2] for result in rejected if result[2] and result[2] != "atomic push failure"), None)
         if stderr is not None:
             why = remote_message(done)
             raise error(self.address, "refused", f"{stderr}: {why}" if why else stderr)
@@ -257,9 +257,9 @@ class Exchange:
 
     def list(self, git_dir: str, names: Sequence[str], call: Call) -> dict[str, ObjectId]:
         """Returns those of these references that exist, with their targets; raises `RemoteFailed`, `Cancelled`."""
-        found = self._listed(git_dir, ["--refs", "--", self.address, *names], call)
+        result = self._listed(git_dir, ["--refs", "--", self.address, *names], call)
         # git also lists references that only end in one of the names
-        return {name: found[name] for name in names if name in found}
+        return {name: result[name] for name in names if name in result}
 
     def list_below(self, git_dir: str, prefix: str, call: Call) -> dict[str, ObjectId]:
         """Returns the references with a prefix, with their targets; raises `RemoteFailed`, `Cancelled`."""
@@ -316,9 +316,9 @@ class Exchange:
 
     def _check_sent(self, done: Finished) -> None:
         """Raises `Untrusted` if git failed because of what the remote sent."""
-        if done.code and (found := remote_problem(done)):
+        if done.code and (result := remote_problem(done)):
             shown = without_secret(self.address)
-            raise Untrusted(f"what {shown} sends cannot be used: {found}", remote=shown)
+            raise Untrusted(f"what {shown} sends cannot be used: {result}", remote=shown)
 
 
 def _hex(oid: ObjectId | None) -> str:

@@ -172,8 +172,8 @@ class Signers:
 
 def literal_key(key: str) -> str | None:
     """Returns the public key that was given in place of a path; None for a path."""
-    found = _LITERAL.fullmatch(key.strip())
-    return None if found is None else found[1]
+    match = _LITERAL.fullmatch(key.strip())
+    return None if match is None else match[1]
 
 
 def public_key(key: str) -> bytes | None:

@@ -81,12 +81,12 @@ class Base:
         """The mistake in the current version of the file; None if there is none."""
         return self._file.read()[1]
 
-    def found(self) -> SettingValues:
+    def setting_values(self) -> SettingValues:
         """Returns every setting, from the defaults, the file and the environment."""
-        found: SettingValues = {name: (row.default, "default") for name, row in SETTINGS.items()}
-        found |= {name: (value, "file") for name, value in self._file.read()[0].items()}
-        found |= {name: (value, "environment") for name, value in self._environment.items()}
-        return found
+        setting_values: SettingValues = {name: (row.default, "default") for name, row in SETTINGS.items()}
+        setting_values |= {name: (value, "file") for name, value in self._file.read()[0].items()}
+        setting_values |= {name: (value, "environment") for name, value in self._environment.items()}
+        return setting_values
 
 
 @attrs.frozen
@@ -121,7 +121,7 @@ class Options:
     @property
     def settings(self) -> Settings:
         """The settings that would be in force if this were the only client."""
-        return _settings(self.base.found() | _latest([self.given]))
+        return _settings(self.base.setting_values() | _latest([self.given]))
 
 
 class FolderSettings:
@@ -134,7 +134,7 @@ class FolderSettings:
     def __init__(self, options: Options) -> None:
         self._base = options.base
         self._opener: Options | None = options
-        opened = self._base.found() | _latest([options.given])
+        opened = self._base.setting_values() | _latest([options.given])
         self._opened: SettingValues = {name: opened[name] for name, row in SETTINGS.items() if row.at_opening}
         self._lock = threading.Lock()
         self._clients: list[Options] = []
@@ -189,8 +189,8 @@ class FolderSettings:
 
     def in_use(self, client: Hashable) -> tuple[SettingInUse, ...]:
         """See `Policy.in_use`."""
-        found = self._found(client)
-        return tuple(SettingInUse(name, *found[name]) for name in found)
+        result = self._found(client)
+        return tuple(SettingInUse(name, *result[name]) for name in result)
 
     @property
     def problem(self) -> str | None:
@@ -206,11 +206,11 @@ class FolderSettings:
         if opener is None or opener.client != asking:
             opened = {name: (value, _BY_OTHERS.get(source, source)) for name, (value, source) in opened.items()}
         options = [each.given if each.client == asking else _of_another(each.given) for each in clients]
-        return self._base.found() | _latest(options) | opened
+        return self._base.setting_values() | _latest(options) | opened
 
 
-def _settings(found: SettingValues) -> Settings:
-    return Settings.of({name: value for name, (value, _) in found.items()})
+def _settings(setting_values: SettingValues) -> Settings:
+    return Settings.of({name: value for name, (value, _) in setting_values.items()})
 
 
 def _of_another(given: Mapping[str, _ClientSetting]) -> dict[str, _ClientSetting]:

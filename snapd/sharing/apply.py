@@ -74,12 +74,12 @@ class Apply:
             raise InvalidParams(
                 "sessionId, stepIds: give one of them", hint="name a session, or some of its steps", field="stepIds"
             )
-        with nullcontext(self._fetched) if folder is None else self._fetched.beside(folder) as found:
+        with nullcontext(self._fetched) if folder is None else self._fetched.beside(folder) as result:
             if session_id is not None:
-                reader = found.known_session(session_id)
+                reader = result.known_session(session_id)
                 steps = reader.views.applied(session_id, None, None)
             else:
-                reader = found.known_step(step_ids[0])
+                reader = result.known_step(step_ids[0])
                 steps = _named(reader, step_ids)
             session = reader.views.known(steps[0].session_id if session_id is None else session_id)
             signature = reader.signature(call)

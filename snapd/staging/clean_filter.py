@@ -86,8 +86,8 @@ class Cleaner:
             for path, data in files:
                 words = ("hash-object", "-w", "--stdin", b"--path=" + path)
                 oids.append(repository.ask(*words, data=data, variables=apart).decode("ascii").strip())
-            found = blobs(repository, oids, apart)
-        return {file: found[oid] for file, oid in zip(files, oids, strict=True)}
+            result = blobs(repository, oids, apart)
+        return {file: result[oid] for file, oid in zip(files, oids, strict=True)}
 
     def _converts(self, path: bytes, data: bytes, *, keeps: bool) -> bool:
         """Returns whether git may convert these bytes; `keeps` is whether detected line ends stay as they are."""
@@ -117,7 +117,7 @@ class Cleaner:
     def _with_crlf(self) -> frozenset[bytes]:
         """Returns the files that have CRLF in the index."""
         asked = sorted(path for path in self._attributes if path in self._index.files)
-        found = set()
+        matches = set()
         for at in range(0, len(asked), _AT_ONCE):
             told = self._repository.ask(
                 "--literal-pathspecs", "ls-files", "-z", "--eol", "--", *asked[at : at + _AT_ONCE]
@@ -125,8 +125,8 @@ class Cleaner:
             for line in told.split(b"\0")[:-1]:
                 ends, _, path = line.partition(b"\t")
                 if ends.startswith((b"i/crlf", b"i/mixed")):
-                    found.add(path)
-        return frozenset(found)
+                    matches.add(path)
+        return frozenset(matches)
 
     def _check_attributes(self, paths: Iterable[bytes]) -> None:
         """Raises `CannotCleanError` if attributes are only in the index, where `git hash-object` does not look."""

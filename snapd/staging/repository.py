@@ -182,8 +182,8 @@ class Repository:
             raise NoGitRepository(f"{name}: the git repository has no work tree here", path=name)
         asked = ("--show-toplevel",), ("--absolute-git-dir",), ("--git-path", "objects")
         # one per command, because a path may contain line feeds
-        found = [git.ask(folder, "rev-parse", *words).removesuffix(b"\n") for words in asked]
-        return cls(git, *(os.path.realpath(os.path.join(folder, path)) for path in found))
+        matches = [git.ask(folder, "rev-parse", *words).removesuffix(b"\n") for words in asked]
+        return cls(git, *(os.path.realpath(os.path.join(folder, path)) for path in matches))
 
     @property
     def lock(self) -> bytes:

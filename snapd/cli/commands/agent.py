@@ -119,7 +119,7 @@ def _install_or_uninstall(options: argparse.Namespace) -> int:
     agents = _chosen(options)
     environment = os.environ
     # before an install creates the folders by which an agent is recognised
-    missing = [each for each in agents if not each.found(environment)]
+    missing = [each for each in agents if not each.is_present(environment)]
     root = os.path.realpath(folder_of(options)) if options.project else None
     records = Records(Locations.from_environment(environment))
     if options.action == "install":
@@ -141,7 +141,7 @@ def _chosen(options: argparse.Namespace) -> list[Agent]:
     if options.names:
         return named(options.names)
     # a removed agent may have left its settings
-    return [each for each in AGENTS.values() if options.action == "uninstall" or each.found(os.environ)]
+    return [each for each in AGENTS.values() if options.action == "uninstall" or each.is_present(os.environ)]
 
 
 def _print_result(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from snapd.cli.exit_codes import DONE, FAILED, NOT_ALL
 from snapd.cli.parsing.command import Answer, Command, common
-from snapd.cli.requests.connection import ask, backend, folder_of, pages
+from snapd.cli.requests.connection import ask, folder_of, open_backend, pages
 from snapd.cli.requests.names import all_sessions, find_session, latest_session
 from snapd.cli.terminal.layout import one_line, printable, shell_name
 from snapd.cli.terminal.naming import short
@@ -145,10 +145,10 @@ def bisect(options: argparse.Namespace) -> int:
     """
     words = _command(options)
     folder = os.path.realpath(folder_of(options))
-    with backend(options) as found:
-        session = find_session(found, options.session or latest_session(found))
-        steps = _steps(found, session)
-        changes = changes_of(steps, _others(found, session, steps))
+    with open_backend(options) as backend:
+        session = find_session(backend, options.session or latest_session(backend))
+        steps = _steps(backend, session)
+        changes = changes_of(steps, _others(backend, session, steps))
         if not changes:
             raise InvalidParams(
                 f"session {session['sessionId']} has no step with changes that are not undone",
@@ -156,8 +156,8 @@ def bisect(options: argparse.Namespace) -> int:
                 field="SESSION",
             )
         trials: list[Trial] = []
-        result = _search(options, found, os.fsencode(folder), words, changes, trials)
-        suspects = [_suspect(found, change) for change in result.suspects]
+        result = _search(options, backend, os.fsencode(folder), words, changes, trials)
+        suspects = [_suspect(backend, change) for change in result.suspects]
     answer = {
         "sessionId": session["sessionId"],
         "outcome": result.outcome,
@@ -174,7 +174,7 @@ def bisect(options: argparse.Namespace) -> int:
 
 def _search(
     options: argparse.Namespace,
-    found: Backend,
+    backend: Backend,
     root: bytes,
     words: list[str],
     changes: list[Change],
@@ -191,7 +191,7 @@ def _search(
     painter = Painter(options, sys.stderr)
     with TrialCommand(words) as command:
         scratch = Scratch(above, os.path.basename(root) or b"project")
-        exports = Exports(found, root, scratch, reuse=options.reuse)
+        exports = Exports(backend, root, scratch, reuse=options.reuse)
 
         def run(state: int, tree: str, more: int) -> Trial:
             before_run(painter, name_of(state, changes), tree, more)
@@ -222,11 +222,11 @@ def _command(options: argparse.Namespace) -> list[str]:
     return words
 
 
-def _steps(found: Backend, session: dict[str, Any]) -> list[dict[str, Any]]:
-    return list(pages(found, "session/steps", {"sessionId": session["sessionId"], "limit": _ON_A_PAGE}, "steps"))
+def _steps(backend: Backend, session: dict[str, Any]) -> list[dict[str, Any]]:
+    return list(pages(backend, "session/steps", {"sessionId": session["sessionId"], "limit": _ON_A_PAGE}, "steps"))
 
 
-def _others(found: Backend, session: dict[str, Any], steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _others(backend: Backend, session: dict[str, Any], steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Returns the steps of the sessions that may have worked at the same time."""
     time = span(steps)
     if time is None:
@@ -234,18 +234,18 @@ def _others(found: Backend, session: dict[str, Any], steps: list[dict[str, Any]]
     first, last = time
     return [
         step
-        for other in all_sessions(found)
+        for other in all_sessions(backend)
         if other["sessionId"] != session["sessionId"]
         and other["startedAt"] <= last
         and other.get("endedAt", last) >= first
-        for step in _steps(found, other)
+        for step in _steps(backend, other)
     ]
 
 
-def _suspect(found: Backend, change: Change) -> dict[str, Any]:
+def _suspect(backend: Backend, change: Change) -> dict[str, Any]:
     """Returns a change for the answer: whose steps changed any of the files, and what none of these steps did."""
     params = {"from": change.before, "to": change.after, "contents": False, "renames": True}
-    files = list(pages(found, "snapshot/diffFull", params, "diffs"))
+    files = list(pages(backend, "snapshot/diffFull", params, "diffs"))
     differing = _names(files)
     steps = [step for step in change.steps if not differing.isdisjoint(_names(step.get("files", ())))]
     # what an open step changes is not known yet
@@ -255,7 +255,7 @@ def _suspect(found: Backend, change: Change) -> dict[str, Any]:
         "before": change.before,
         "after": change.after,
         "steps": steps,
-        "prompts": _prompts(found, steps),
+        "prompts": _prompts(backend, steps),
         "files": files,
         "others": [row["file"] for row in files if _names([row]).isdisjoint(known)],
     }
@@ -266,11 +266,11 @@ def _names(rows: Iterable[dict[str, Any]]) -> set[str]:
     return {row[key] for row in rows for key in ("file", "renamedFrom") if key in row}
 
 
-def _prompts(found: Backend, steps: list[dict[str, Any]]) -> list[str]:
+def _prompts(backend: Backend, steps: list[dict[str, Any]]) -> list[str]:
     asked = {step["messageId"]: step["sessionId"] for step in steps if "messageId" in step}
     prompts: dict[str, None] = {}
     for session in dict.fromkeys(asked.values()):
-        for message in pages(found, "session/messages", {"sessionId": session, "limit": _ON_A_PAGE}, "messages"):
+        for message in pages(backend, "session/messages", {"sessionId": session, "limit": _ON_A_PAGE}, "messages"):
             if asked.get(message["messageId"]) == session and "text" in message:
                 prompts[message["text"]] = None
     return list(prompts)
@@ -279,8 +279,8 @@ def _prompts(found: Backend, steps: list[dict[str, Any]]) -> list[str]:
 class Exports:
     """The exports of the workspace into `scratch`; with `reuse`, keeps what is there, except files of a snapshot."""
 
-    def __init__(self, found: Backend, root: bytes, scratch: Scratch, *, reuse: bool) -> None:
-        self._found = found
+    def __init__(self, backend: Backend, root: bytes, scratch: Scratch, *, reuse: bool) -> None:
+        self._found = backend
         self._root = root
         self._scratch = scratch
         self._reuse = reuse

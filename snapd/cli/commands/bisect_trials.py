@@ -293,7 +293,7 @@ def changes_of(steps: Sequence[dict[str, Any]], others: Iterable[dict[str, Any]]
     if not own:
         return []
     first, last = own[0].order, own[-1].order
-    found: list[Change] = []
+    changes: list[Change] = []
     tree: str | None = None
     under_way: dict[str, dict[str, Any]] = {}
     since: dict[str, dict[str, Any]] = {}
@@ -301,7 +301,7 @@ def changes_of(steps: Sequence[dict[str, Any]], others: Iterable[dict[str, Any]]
         is_tried = edge.tree is not None and first <= edge.order <= last
         if is_tried:
             if tree not in (None, edge.tree):
-                found.append(Change(str(tree), str(edge.tree), edge.name, _innermost(since)))
+                changes.append(Change(str(tree), str(edge.tree), edge.name, _innermost(since)))
             tree = edge.tree
         name = edge.step["stepId"]
         if edge.begins:
@@ -310,7 +310,7 @@ def changes_of(steps: Sequence[dict[str, Any]], others: Iterable[dict[str, Any]]
             del under_way[name]
         if is_tried:
             since = dict(under_way)
-    return found
+    return changes
 
 
 def _tried(steps: Iterable[dict[str, Any]]) -> list[_Edge]:
@@ -318,13 +318,13 @@ def _tried(steps: Iterable[dict[str, Any]]) -> list[_Edge]:
 
 
 def _edges(steps: Iterable[dict[str, Any]]) -> list[_Edge]:
-    found = []
+    matches = []
     for step in steps:
         about = step["sessionId"], step["index"]
-        found.append(_Edge((step["startedAt"], *about, _BEGIN), step))
+        matches.append(_Edge((step["startedAt"], *about, _BEGIN), step))
         if "endedAt" in step:
-            found.append(_Edge((step["endedAt"], *about, _END), step))
-    return sorted(found, key=lambda edge: edge.order)
+            matches.append(_Edge((step["endedAt"], *about, _END), step))
+    return sorted(matches, key=lambda edge: edge.order)
 
 
 def _innermost(steps: dict[str, dict[str, Any]]) -> tuple[dict[str, Any], ...]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from snapd._version import __version__
 from snapd.cli.exit_codes import DONE, FAILED
 from snapd.cli.parsing.command import Answer, Command, common
-from snapd.cli.requests.connection import ask, backend, folder_of, folders_with_same_files, former_words
+from snapd.cli.requests.connection import ask, folder_of, folders_with_same_files, former_words, open_backend
 from snapd.cli.terminal.errors import readable
 from snapd.cli.terminal.layout import shell_name
 from snapd.cli.terminal.output import Painter, counted, print_json, printable, settings, size, watching
@@ -136,8 +136,8 @@ def _settings(options: argparse.Namespace, locations: Locations, *, ask_daemon: 
     read_environment(os.environ)
     if not ask_daemon:
         return shell_name(locations.config_file)
-    with backend(options) as found:
-        status = ask(found, "snapshot/status", {})
+    with open_backend(options) as backend:
+        status = ask(backend, "snapshot/status", {})
     # what the folder says is a check of its own
     problems = [text for text in status.get("settingsProblems", []) if not text.startswith(_FOLDER_FILE)]
     if problems:
@@ -165,12 +165,12 @@ def _rules(folder: str) -> str:
 
 
 def _folder(options: argparse.Namespace, folder: str) -> str:
-    with backend(options) as found:
-        status = ask(found, "snapshot/status", {})
+    with open_backend(options) as backend:
+        status = ask(backend, "snapshot/status", {})
         last = status.get("lastHash")
         if last is None:
             return f"{shell_name(folder)}: no snapshot yet, watcher {watching(status)}"
-        count = len(ask(found, "snapshot/listFiles", {"hash": last})["files"])
+        count = len(ask(backend, "snapshot/listFiles", {"hash": last})["files"])
     store = size(status["store"]["bytes"])
     return f"{shell_name(folder)}: {count:,} files in the last snapshot, store {store}, watcher {watching(status)}"
 
@@ -186,8 +186,8 @@ def _overlaps(folder: str) -> str:
 
 
 def _history(options: argparse.Namespace) -> str:
-    with backend(options) as found:
-        former = former_words(ask(found, "snapshot/status", {}).get("formerHistories", []))
+    with open_backend(options) as backend:
+        former = former_words(ask(backend, "snapshot/status", {}).get("formerHistories", []))
     if former:
         raise CheckFailed("; ".join(former), "without it, the folder goes on with its new history")
     return "the folder has no history under a former name"
@@ -196,8 +196,8 @@ def _history(options: argparse.Namespace) -> str:
 def leftovers(folder: str) -> str:
     """Describes what interrupted work left in a folder; empty if nothing."""
     closed: list[str] = []
-    found = [os.path.join(above, name) for above, names in _listed(folder, closed) for name in names]
-    left = [os.path.relpath(path, folder) for path in found if _ASIDE.fullmatch(os.path.basename(path))]
+    matches = [os.path.join(above, name) for above, names in _listed(folder, closed) for name in names]
+    left = [os.path.relpath(path, folder) for path in matches if _ASIDE.fullmatch(os.path.basename(path))]
     said, hints = [], []
     if left:
         said.append(f"{_shorten_list(left)}: left by an operation that was killed")
@@ -285,11 +285,11 @@ def data(locations: Locations) -> str:
 
 def agents(locations: Locations) -> str:
     """Checks whether every event that agents reported was recorded."""
-    found = describe_waiting(spool_directory(locations.data))
-    if not found:
+    result = describe_waiting(spool_directory(locations.data))
+    if not result:
         return "everything that they reported is recorded"
-    first = found[0]
-    count = f"{len(found)} event{'' if len(found) == 1 else 's'}"
+    first = result[0]
+    count = f"{len(result)} event{'' if len(result) == 1 else 's'}"
     when = ago(moment(first["at"]), local_now())
     said = (
         f"{count} not recorded yet, first of {first['agent']} in {shell_name(first['folder'])}, {when}: {first['why']}"
@@ -360,14 +360,14 @@ def other_daemons(locations: Locations, socket: str) -> str:
     from snapd.folders.root import folder_of_store
     from snapd.store.files.lock import owner_socket
 
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     directory = stores_directory(locations.data)
     for name in sorted(os.listdir(directory)) if os.path.isdir(directory) else ():
         store = os.path.join(directory, name)
         other = owner_socket(store)
         if other is not None and os.path.realpath(other) != os.path.realpath(socket):
-            found.setdefault(other, []).append(shell_name(folder_of_store(store) or store))
-    for other, folders in found.items():
+            result.setdefault(other, []).append(shell_name(folder_of_store(store) or store))
+    for other, folders in result.items():
         if _listens(other):
             more = f" and {len(folders) - 1} more" if len(folders) > 1 else ""
             problem = f"another daemon, at {shell_name(other)}, has snapshots of {folders[0]}{more}"

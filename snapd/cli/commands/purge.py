@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import Command, common
-from snapd.cli.requests.connection import ask, backend, in_folder
+from snapd.cli.requests.connection import ask, in_folder, open_backend
 from snapd.cli.requests.names import find_message
 from snapd.cli.terminal.asking import confirmed, declined
 from snapd.cli.terminal.layout import printable, shell_name
@@ -40,11 +40,11 @@ def purge(options: argparse.Namespace) -> int:
     if options.workspace == bool(options.files or options.messages):
         what = "expected either files and messages or --workspace"
         raise InvalidParams(what, hint="see 'snapd purge --help'", field="FILE")
-    with backend(options) as found:
-        params = _params(options, found)
+    with open_backend(options) as backend:
+        params = _params(options, backend)
         if options.dry_run or not options.yes:
             # raises an error if no snapshot has one of the files
-            told = ask(found, "snapshot/purge", {**params, "dryRun": True})
+            told = ask(backend, "snapshot/purge", {**params, "dryRun": True})
             if options.dry_run:
                 return _show_plan(options, told)
             _check(told)
@@ -55,7 +55,7 @@ def purge(options: argparse.Namespace) -> int:
                 _plan(told, everything=options.workspace),
             ):
                 return declined(options)
-        result = ask(found, "snapshot/purge", params)
+        result = ask(backend, "snapshot/purge", params)
     if options.json:
         print_json(result)
         return DONE
@@ -74,10 +74,10 @@ def purge(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _params(options: argparse.Namespace, found: Backend) -> PurgeParams:
+def _params(options: argparse.Namespace, backend: Backend) -> PurgeParams:
     if options.workspace:
         return {"everything": True}
-    messages = [find_message(found, word)["messageId"] for word in options.messages or ()]
+    messages = [find_message(backend, word)["messageId"] for word in options.messages or ()]
     return {"files": [in_folder(options, file) for file in options.files] or None, "messages": messages or None}
 
 

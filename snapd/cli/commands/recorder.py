@@ -34,8 +34,8 @@ class Recorder:
     with.
     """
 
-    def __init__(self, found: Backend, client: Client, quiet: float) -> None:
-        self.backend = found
+    def __init__(self, connection: Backend, client: Client, quiet: float) -> None:
+        self.backend = connection
         self._quiet = quiet
         self._subscription = client.subscribe(_NOTIFICATIONS)
         self._stopping = threading.Event()
@@ -145,8 +145,8 @@ class Recorder:
 class HookSessions:
     """The sessions of an agent that records by its own hooks; `base` and `end` are the snapshots around the run."""
 
-    def __init__(self, found: Backend, agent: str) -> None:
-        self.backend = found
+    def __init__(self, connection: Backend, agent: str) -> None:
+        self.backend = connection
         self._agent = agent
         self._before: dict[str, int] = {}
         self.base = self.end = ""

@@ -13,7 +13,7 @@ import pygit2
 
 from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.parsing.command import SESSION, STEP, Answer, Command, common
-from snapd.cli.requests.connection import ask, backend, folder_of, pages
+from snapd.cli.requests.connection import ask, folder_of, open_backend, pages
 from snapd.cli.requests.names import all_sessions, find_session_or_step
 from snapd.cli.terminal.layout import shell_name
 from snapd.cli.terminal.naming import agent_name, session_name, short, step_text
@@ -98,21 +98,21 @@ def stage(options: argparse.Namespace) -> int:
     undone. If the index has something else on the same lines, nothing is staged. The files of the folder are
     not touched. 'git restore --staged' takes it back.
     """
-    with backend(options) as found:
-        sessions, steps = _named(found, options.names)
+    with open_backend(options) as backend:
+        sessions, steps = _named(backend, options.names)
         folder = os.path.realpath(os.fsencode(folder_of(options)))
         repository = Repository.around(folder, Git.of_user(os.environ))
         repository.check_idle()
         contents = Contents()
-        loader = Loader(partial(ask, found), folder, repository.top, contents)
+        loader = Loader(partial(ask, backend), folder, repository.top, contents)
         rows = loader.rows(sessions, steps)
         planner = Planner(repository, contents)
         plan = planner.plan(loader.chains(_chosen(options, loader, rows)))
         if plan.conflicts:
             raise _conflict(options, plan, folder, repository.top)
         owners = list(dict.fromkeys(owner for change in plan.pending for owner in change.owners))
-        still_open = _open_steps(found, sessions)
-        message = proposed(list(_prompts(found, owners)), _otherwise(found, sessions, owners))
+        still_open = _open_steps(backend, sessions)
+        message = proposed(list(_prompts(backend, owners)), _otherwise(backend, sessions, owners))
     if not options.dry_run:
         planner.carry_out(plan)
     answer = StageResult(
@@ -135,12 +135,12 @@ def stage(options: argparse.Namespace) -> int:
     return NOT_ALL if plan.left else DONE
 
 
-def _named(found: Backend, words: Iterable[str]) -> tuple[list[str], list[str]]:
+def _named(backend: Backend, words: Iterable[str]) -> tuple[list[str], list[str]]:
     """Returns the sessions and the ended steps that some words stand for; raises `InvalidParams`, `UnknownSession`."""
     sessions: dict[str, None] = {}
     steps: dict[str, None] = {}
     for word in words:
-        named = find_session_or_step(found, word)
+        named = find_session_or_step(backend, word)
         if "stepId" not in named:
             sessions[named["sessionId"]] = None
         elif named["state"] == "open":
@@ -154,11 +154,11 @@ def _named(found: Backend, words: Iterable[str]) -> tuple[list[str], list[str]]:
     return list(sessions), list(steps)
 
 
-def _open_steps(found: Backend, session_ids: Iterable[str]) -> list[str]:
+def _open_steps(backend: Backend, session_ids: Iterable[str]) -> list[str]:
     return [
         step["stepId"]
         for session_id in session_ids
-        for step in ask(found, "step/find", {"sessionId": session_id, "open": True})["steps"]
+        for step in ask(backend, "step/find", {"sessionId": session_id, "open": True})["steps"]
     ]
 
 
@@ -195,24 +195,24 @@ def _chosen(
 # -- the message
 
 
-def _prompts(found: Backend, owners: Sequence[Owner]) -> Iterator[str]:
+def _prompts(backend: Backend, owners: Sequence[Owner]) -> Iterator[str]:
     """Yields the prompts of the turns of some steps, the oldest first; else what agents say of the steps."""
     messages: list[tuple[str, str]] = []
     for session_id in dict.fromkeys(owner.session_id for owner in owners):
         wanted = {owner.message_id for owner in owners if owner.session_id == session_id} - {None}
-        sent = pages(found, "session/messages", {"sessionId": session_id}, "messages") if wanted else ()
+        sent = pages(backend, "session/messages", {"sessionId": session_id}, "messages") if wanted else ()
         messages += [(each["at"], each["text"]) for each in sent if each["messageId"] in wanted and each.get("text")]
     yield from (text for _, text in sorted(messages, key=lambda each: each[0]))
     if messages:
         return
     for owner in owners[:_DESCRIBED]:
-        for step in ask(found, "step/find", {"prefix": owner.step_id, "limit": 1})["steps"]:
+        for step in ask(backend, "step/find", {"prefix": owner.step_id, "limit": 1})["steps"]:
             if "description" in step:
                 yield step_text({"description": step["description"]})
 
 
-def _otherwise(found: Backend, session_ids: Iterable[str], owners: Iterable[Owner]) -> str:
-    known = {session["sessionId"]: session for session in all_sessions(found)}
+def _otherwise(backend: Backend, session_ids: Iterable[str], owners: Iterable[Owner]) -> str:
+    known = {session["sessionId"]: session for session in all_sessions(backend)}
     names = dict.fromkeys((*session_ids, *(owner.session_id for owner in owners)))
     sessions = [known[name] for name in names if name in known]
     for session in sessions:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import Answer, Command, common
-from snapd.cli.requests.connection import ask, backend, folder_of, folders_with_same_files, former_words
+from snapd.cli.requests.connection import ask, folder_of, folders_with_same_files, former_words, open_backend
 from snapd.cli.terminal.layout import aligned, one_line, shell_name
 from snapd.cli.terminal.naming import agent_name, short
 from snapd.cli.terminal.output import Painter, print_json, printable, settings, size, watching
@@ -44,8 +44,8 @@ class Status(Answer, base="StatusResult"):
 def status(options: argparse.Namespace) -> int:
     """Show the state of the folder's snapshots and settings."""
     try:
-        with backend(options) as found:
-            result = ask(found, "snapshot/status", {})
+        with open_backend(options) as backend:
+            result = ask(backend, "snapshot/status", {})
     finally:
         # also if the folder cannot be opened, which may be the reason
         waiting = _unrecorded_events(os.path.realpath(folder_of(options)))

@@ -60,19 +60,19 @@ def _arguments(parser: Parser) -> None:
 def watch(options: argparse.Namespace) -> NoReturn:
     """Show what agents and you do in this folder while it happens."""
     folder = folder_of(options)
-    found, client = connected(options.socket, folder, None)
+    result, client = connected(options.socket, folder, None)
     try:
-        Watch(options, found, client).run(folder)
+        Watch(options, result, client).run(folder)
     finally:
-        found.close()
+        result.close()
 
 
 class Watch:
     """Listens to the daemon, reconnecting if it restarts. Reads `json` and `color` of the options."""
 
-    def __init__(self, options: argparse.Namespace, found: RemoteBackend, client: Client) -> None:
+    def __init__(self, options: argparse.Namespace, remote_backend: RemoteBackend, client: Client) -> None:
         self._json = options.json
-        self._found = found
+        self._found = remote_backend
         self._subscription = client.subscribe(_NOTIFICATIONS)
         self._event_lines = EventLines(Painter(options))
 

@@ -105,7 +105,7 @@ class DemoProject:
         if sizes:
             return text
         shown = cycle(_SIZES)
-        return _SIZE.sub(lambda found: next(shown).rjust(len(found[0]) if found[1] else 0), text)
+        return _SIZE.sub(lambda result: next(shown).rjust(len(result[0]) if result[1] else 0), text)
 
     def begin(self) -> None:
         """Moves this process into the project, at its fixed time, as a user without settings, permanently."""

@@ -203,8 +203,8 @@ def with_settings(page: str) -> str:
     table = ["| key | in JSON | variable | value | default | what it does |", "|---|---|---|---|---|---|"]
     table += map(_setting, SETTINGS.values())
     place = re.compile(f"{re.escape(begin)}.*{re.escape(end)}", re.DOTALL)
-    wanted, found = place.subn(lambda _: "\n\n".join([begin, "\n".join(table), end]), page)
-    if not found:
+    wanted, result = place.subn(lambda _: "\n\n".join([begin, "\n".join(table), end]), page)
+    if not result:
         raise LookupError(f"docs/configuration.md has no place for the table of settings: {begin} and {end}")
     return wanted
 

@@ -44,7 +44,7 @@ _UNDONE_BY = {
 
 def operate(
     options: argparse.Namespace,
-    found: Backend,
+    backend: Backend,
     method: Any,
     params: Any,
     *,
@@ -63,10 +63,10 @@ def operate(
     painter = Painter(options)
     dry_run: Any = {**params, "dryRun": True}
     if options.dry_run:
-        return _show(options, painter, method, params, ask(found, method, dry_run))
+        return _show(options, painter, method, params, ask(backend, method, dry_run))
     if sure or options.expect is not None:
-        return _show(options, painter, method, params, ask(found, method, params))
-    plan: Any = {"plan": agreed, "files": []} if agreed else ask(found, method, dry_run)
+        return _show(options, painter, method, params, ask(backend, method, params))
+    plan: Any = {"plan": agreed, "files": []} if agreed else ask(backend, method, dry_run)
     decisions: dict[str, str] = {}
     while True:
         can_decide = options.on_conflict is None and sys.stdin.isatty()
@@ -77,13 +77,13 @@ def operate(
             decisions |= zip(map(file_of, rows), answers, strict=True)
             params["decisions"] = decisions_param(decisions)
             dry_run["decisions"] = params["decisions"]
-            plan = ask(found, method, dry_run)
+            plan = ask(backend, method, dry_run)
             continue
         expecting: Any = {**params, "expect": plan["plan"]}
         try:
-            if not _confirmed(options, found, method, expecting, plan):
+            if not _confirmed(options, backend, method, expecting, plan):
                 return declined(options)
-            return _show(options, painter, method, params, ask(found, method, expecting))
+            return _show(options, painter, method, params, ask(backend, method, expecting))
         except PlanChanged as error:
             plan = error.data["outcome"]
             print("snapd: something changed meanwhile, so this is what would be done now:", file=sys.stderr)
@@ -110,7 +110,7 @@ def _questions(
     return [(file_title(row), why(row)) for row in rows]
 
 
-def _confirmed(options: argparse.Namespace, found: Backend, method: Any, params: Any, plan: dict[str, Any]) -> bool:
+def _confirmed(options: argparse.Namespace, backend: Backend, method: Any, params: Any, plan: dict[str, Any]) -> bool:
     """Shows a plan and asks; raises `PlanChanged` if the plan is different by the time that the diff is shown."""
     touched = [row for row in plan["files"] if row["outcome"] != "unchanged"]
     changed = changing_rows(plan)
@@ -122,7 +122,7 @@ def _confirmed(options: argparse.Namespace, found: Backend, method: Any, params:
 
     def show() -> None:
         asked: Any = {**params, "dryRun": True, "details": "diff"}
-        diff = ask(found, method, asked)["details"].get("diff", "")
+        diff = ask(backend, method, asked)["details"].get("diff", "")
         print(painter.diff(diff).rstrip("\n") or "no file would change", file=sys.stderr)
 
     would = f"this would change {counted(len(changed), 'file')}"

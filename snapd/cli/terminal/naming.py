@@ -106,12 +106,12 @@ def learn_answers() -> None:
         learn(*ANSWERS.popleft())
 
 
-def learn(found: Backend, answer: Any) -> None:
+def learn(connection: Backend, answer: Any) -> None:
     """Requests the beginnings by which to show the ids in an answer."""
     from snapd.backend import beginnings
 
-    if found.is_open:
-        SHORT_NAMES.update(beginnings(found, answer, SHORT_NAMES))
+    if connection.is_open:
+        SHORT_NAMES.update(beginnings(connection, answer, SHORT_NAMES))
 
 
 def is_made(name: str) -> bool:

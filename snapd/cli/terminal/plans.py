@@ -74,10 +74,10 @@ def changing_rows(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 def reasons(result: dict[str, Any]) -> dict[str, str]:
     """Returns why files are in conflict, by name; if a file conflicts for several steps, the reason for the first."""
-    found: dict[str, str] = {}
+    answer: dict[str, str] = {}
     for row in result.get("details", {}).get("contested", ()):
-        found.setdefault(row["file"], why(row))
-    return found
+        answer.setdefault(row["file"], why(row))
+    return answer
 
 
 def _file(painter: Painter, row: dict[str, Any], contested: dict[str, str], *, planned: bool) -> str:

@@ -51,8 +51,8 @@ def key_of(entry: dict[str, Any]) -> Key:
 def session_of(entry: dict[str, Any]) -> str | None:
     """Returns the session that an entry belongs to."""
     step = entry.get("step")
-    found = step["sessionId"] if step else entry.get("sessionId")
-    return None if found is None else str(found)
+    result = step["sessionId"] if step else entry.get("sessionId")
+    return None if result is None else str(result)
 
 
 def fetch(

@@ -183,7 +183,7 @@ def _named(step: dict[str, Any]) -> str:
 
 def _name(row: Row | None, file: str) -> str:
     files = () if row is None or row.entry is None else row.entry["files"]
-    return next((str(found["file"]) for found in files if file_of(found) == file), file)
+    return next((str(result["file"]) for result in files if file_of(result) == file), file)
 
 
 def steps_of(plan: dict[str, Any]) -> list[str]:

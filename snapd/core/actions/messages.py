@@ -205,12 +205,12 @@ class SessionNews:
             tree = event.head.tree if event.head is not None else tree
         if latest is not None:
             pairs.append((tree, latest.after.tree, latest.steps))
-        found: set[RelPath] = set()
+        paths: set[RelPath] = set()
         for old, new, steps in pairs:
             call.check()
             if all(self._session_of(step) != session_id for step in steps):
-                found.update(change.path for change in self._store.changes(old, new))
-        return found
+                paths.update(change.path for change in self._store.changes(old, new))
+        return paths
 
     def _turned(
         self, session_id: SessionId, events: Iterable[Event], call: Call
@@ -241,8 +241,8 @@ class SessionNews:
                 own.update(file.path for file in self._step_changes.summary(step, call).files)
         if differing.isdisjoint(own):
             return ()
-        found = self._step_changes.between(before, now, call)
-        return tuple(file for file in found if file.path in differing & own)
+        result = self._step_changes.between(before, now, call)
+        return tuple(file for file in result if file.path in differing & own)
 
     def _session_of(self, step_id: StepId) -> SessionId | None:
         step = self._store.timeline.step(step_id)

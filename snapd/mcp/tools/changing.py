@@ -79,18 +79,18 @@ def restore_file(call: Call, params: RestoreFileParams) -> Outcome:
     _check_one(params, "step", "snapshot")
     if params.step is not None:
         step = find_step(call, params.step)
-        found = step["from"] if params.when == "before" else step.get("to")
-        if found is None:
+        result = step["from"] if params.when == "before" else step.get("to")
+        if result is None:
             raise InvalidParams(
                 f"step {step['stepId']!r} is still open", hint="use 'before', or wait until it has ended", field="when"
             )
     elif params.snapshot is not None:
-        found = find_snapshot(call, params.snapshot)
+        result = find_snapshot(call, params.snapshot)
     else:
         raise InvalidParams(
             "step: give a step or a snapshot", hint="`history` lists steps, and the snapshots around them", field="step"
         )
-    patches = [{"hash": found, "files": [params.path]}]
+    patches = [{"hash": result, "files": [params.path]}]
     return carry_out(call, Action("restore_file", "snapshot/revert", {"patches": patches}), params.token)
 
 

@@ -63,10 +63,10 @@ def find_snapshot(call: Call, word: str) -> str:
             raise UnknownSnapshot("there is no snapshot of this folder yet", hint="`checkpoint` takes one", hash=word)
         return last
     if not set(word) <= _HEXADECIMAL:
-        found = find_checkpoint(call, word)
-        if found is None:
+        text = find_checkpoint(call, word)
+        if text is None:
             raise UnknownSnapshot(f"no checkpoint {word!r} in this folder", hint=_SNAPSHOTS, hash=word)
-        return found
+        return text
     if not _LEAST <= len(word) <= _HASH:
         raise InvalidParams(
             f"snapshot: expected {_LEAST} to {_HASH} digits of a hash, got {word!r}", hint=_SNAPSHOTS, field="snapshot"

@@ -204,8 +204,8 @@ def _track(call: Call) -> str:
 
 def _text(call: Call, path: str, tree: str) -> list[str]:
     """The lines of a file in a snapshot; invalid UTF-8 is replaced."""
-    found = call.request("snapshot/fileAt", {"hash": tree, "file": path})
-    content = file_bytes(found["content"], found["encoding"]).decode(errors="replace")
+    answer = call.request("snapshot/fileAt", {"hash": tree, "file": path})
+    content = file_bytes(answer["content"], answer["encoding"]).decode(errors="replace")
     # only a line feed ends a line
     return content.removesuffix("\n").split("\n") if content else []
 
@@ -232,15 +232,15 @@ def _cut_blame(call: Call, params: BlameParams, runs: Sequence[BlamedLines], tex
 
 def _fitting(lines: Sequence[str]) -> list[str]:
     """The first lines that fit into the limit, at least one if there is any."""
-    found: list[str] = []
+    matches: list[str] = []
     room = MAX_TEXT
     for line in lines:
         said = line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}… ({len(line)} characters)"
         room -= len(said) + 1
         if room < 0:
             break
-        found.append(said)
-    return found
+        matches.append(said)
+    return matches
 
 
 def _range(call: Call, run: BlamedLines, first: int, last: int, text: str | None) -> BlamedRange:

@@ -169,13 +169,13 @@ class ObjectInventory:
 
     def read(self, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
         """Reads an object from its first sound copy, which matches its id; None without one."""
-        found = None
+        object_kinds = None
         for read in (*(pack.read for pack in self.packs.values()), self.loose_copy):
             with self._ignoring_unreadable():
-                found = read(oid)
-            if found is not None:
+                object_kinds = read(oid)
+            if object_kinds is not None:
                 break
-        return found
+        return object_kinds
 
     def commit(self, oid: ObjectId) -> bytes:
         """Reads a commit; returns empty bytes if it is no commit, or has no sound copy."""
@@ -186,12 +186,12 @@ class ObjectInventory:
         """As `read`, but only from its loose file or the journal."""
         if oid not in self.damaged_loose:
             try:
-                found = read_with_retry(lambda: read_loose(object_path(self.directory, oid), oid))
+                object_kinds = read_with_retry(lambda: read_loose(object_path(self.directory, oid), oid))
             except DamagedData as error:
                 self.damaged_loose[oid] = str(error)
             else:
-                if found is not None:
-                    return found
+                if object_kinds is not None:
+                    return object_kinds
         return expand_loose(self.journal.get(oid, b""), oid)
 
     def check_loose(self, oid: ObjectId, path: str) -> tuple[ObjectKind, int, bytes] | None:
@@ -226,7 +226,7 @@ class RebuiltIndex(PackIndex):
 
     def lines(self) -> list[tuple[ObjectId, int, int]]:
         """Returns the lines of an index, see `encode_index`, with CRC-32; raises `DamagedData`, `IoError`."""
-        found = []
+        matches = []
         with reading(self._path), open(self._path, "rb") as pack:
             for oid, offset in self._found.items():
                 pack.seek(offset)
@@ -234,8 +234,8 @@ class RebuiltIndex(PackIndex):
                 while left and (data := pack.read(min(CHUNK_BYTES, left))):
                     checksum = zlib.crc32(data, checksum)
                     left -= len(data)
-                found.append((oid, checksum, offset))
-        return found
+                matches.append((oid, checksum, offset))
+        return matches
 
     def _list(self, file: PackReader, call: Call) -> bool:
         """Finds the offsets of the entries, one after the other, until one cannot be read."""

@@ -262,7 +262,7 @@ class SessionQueries(Queries):
         digits = _HEXADECIMAL.match(name)
         assert digits is not None
         trees = self._rows(_TREES_BESIDE, *_bounds_of_trees(digits[0][:_DIGITS]))
-        return tuple([found for (found,) in (*self._rows(NEIGHBOURS, name), *trees) if found])
+        return tuple([result for (result,) in (*self._rows(NEIGHBOURS, name), *trees) if result])
 
     def _sessions(self, clause: str, *values: Any) -> tuple[Session, ...]:
         return tuple([Session(*row) for row in self._rows(SESSION + clause, *values)])
@@ -338,8 +338,8 @@ class EventQueries(Queries):
     @property
     def last(self) -> int | None:
         """The `seq` of the newest event."""
-        found: int | None = self._value("SELECT MAX(seq) FROM events")
-        return found
+        position: int | None = self._value("SELECT MAX(seq) FROM events")
+        return position
 
     @property
     def head(self) -> SnapshotId | None:
@@ -350,8 +350,8 @@ class EventQueries(Queries):
     def session_of(self, what: EventPayload) -> SessionId | None:
         """Returns the session of an event; None if it has none, or if its step is unknown."""
         if isinstance(what, StepEnded):
-            found: str | None = self._value("SELECT session_id FROM steps WHERE step_id = ?", what.step_id)
-            return found
+            text: str | None = self._value("SELECT session_id FROM steps WHERE step_id = ?", what.step_id)
+            return text
         return None if isinstance(what, StepsLeft | Edited | Kept | Recorded) else what.session_id
 
     def event(self, seq: int) -> Event | None:
@@ -411,8 +411,8 @@ class EventQueries(Queries):
                 places.setdefault(chain, []).append(at)
                 is_open[chain] = goes_on
         chains = [
-            Chain(name, found[0], found[-1], is_open[name], name.startswith(SESSIONS), frozenset(named[name]))
-            for name, found in places.items()
+            Chain(name, result[0], result[-1], is_open[name], name.startswith(SESSIONS), frozenset(named[name]))
+            for name, result in places.items()
         ]
         return Inventory(times, taken, chains, self._rows(LINKS), base)
 

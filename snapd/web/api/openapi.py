@@ -141,9 +141,9 @@ def _problems(kinds: Iterable[str]) -> dict[str, Any]:
     by_status: dict[int, list[str]] = {}
     for kind in kinds:
         by_status.setdefault(STATUS[kind], []).append(kind)
-    found = {str(status): _refusal(by_status[status]) for status in sorted(by_status)}
+    result = {str(status): _refusal(by_status[status]) for status in sorted(by_status)}
     # for a missing daemon and errors without a status of their own
-    return {**found, "default": _refusal([])}
+    return {**result, "default": _refusal([])}
 
 
 def _refusal(kinds: list[str]) -> dict[str, Any]:

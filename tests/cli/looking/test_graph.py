@@ -231,13 +231,13 @@ def test_a_line_for_each_entry() -> None:
     lines = [entry_line(entry, SESSIONS, plain(), 80, NOW) for entry in HISTORY]
     assert lines == [
         "aaaaaaa4  14:36   Claude Code  Bash npm test  running",
-        "01234567  14:36   you         notes.md +2 -0",
+        "01234567  14:36   you          notes.md +2 -0",
         "01234567  14:35   Claude Code  undo aaaaaaa1  +1 -1",
         "bbbbbbb0  14:34   Codex        2 files  +2 -2",
         "aaaaaaa2  14:33   Claude Code  Read",
         "aaaaaaa5  20 Nov  Claude Code  Edit  +1 -1  partly undone",
         "aaaaaaa1  20 Nov  Claude Code  Edit  +1 -1  undone",
-        "01234567  19 Nov  you         restore  +0 -9",
+        "01234567  19 Nov  you          restore  +0 -9",
     ]
 
 
@@ -305,7 +305,7 @@ def test_a_lane_is_used_again() -> None:
 
 TABLE = """\
 session   agent        name               started         steps  undo  redo
-codex     Codex                          40 minutes ago      3     2     1  ended
+codex     Codex                           40 minutes ago      3     2     1  ended
 5f1c0a22  Claude Code  rework the parser  40 minutes ago      3     2     1  open"""
 
 

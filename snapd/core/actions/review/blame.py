@@ -73,12 +73,12 @@ def blamed_lines(
         raise InvalidParams(
             f"range: {shown(path)} has {len(writers)} lines", hint="ask for lines that exist", field="range"
         )
-    found = []
+    matches = []
     for writer, group in groupby(writers[first - 1 : first - 1 + count]):
         number = sum(1 for _ in group)
-        found.append(BlamedLines(first, number, writer))
+        matches.append(BlamedLines(first, number, writer))
         first += number
-    return tuple(found)
+    return tuple(matches)
 
 
 def with_commits(blamed: Iterable[BlamedLines], noted: NotedLines) -> Iterator[BlamedLines]:
@@ -147,12 +147,12 @@ class TextBlame(_LineHistory):
         unrecorded = [change for change in look.unrecorded if change.path == path]
         source = next((change.source for change in unrecorded if change.source is not None), None)
         told: set[tuple[RelPath, int]] = set()
-        found = self._all_of(source or path, look.last + 1, unrecorded, told, texts)
+        result = self._all_of(source or path, look.last + 1, unrecorded, told, texts)
         if source is not None:
             # since the last event, it came to where another file was
-            found = chain(self._all_of(path, look.last + 1, (), told, texts), found)
+            result = chain(self._all_of(path, look.last + 1, (), told, texts), result)
         is_known = False
-        for version in found:
+        for version in result:
             is_known = True
             yield version
         if not is_known:
@@ -358,8 +358,8 @@ class Blame(_LineHistory):
             return _Beginning(names, asked.milliseconds)
         # at the event before the first change, the file was still the old one
         first = line.rows[0].seq if line.rows else asked.before
-        found = self._store.timeline.events(first, 1) or self._store.timeline.events(first + 1, 1)
-        return _Beginning(names, found[0].milliseconds if found else None)
+        result = self._store.timeline.events(first, 1) or self._store.timeline.events(first + 1, 1)
+        return _Beginning(names, result[0].milliseconds if result else None)
 
 
 _NAMES = 4
