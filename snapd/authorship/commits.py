@@ -16,6 +16,7 @@ from snapd.model.call import Call
 from snapd.model.errors import InvalidParams, PathOutsideWorkspace
 from snapd.model.paths import to_uri
 from snapd.model.snapshot import EXECUTABLE, REGULAR, TEN_MIB
+from snapd.notes.project import LAST_SECOND
 from snapd.staging.repository import GitFailed
 from snapd.store.objects.codec import batch_objects
 
@@ -32,8 +33,6 @@ AT_ONCE = 32 << 20
 _FILES = frozenset({b"%o" % REGULAR, b"%o" % EXECUTABLE})
 _FORMAT = "--format=%P%x00%at%x00%ct"
 
-_LAST_SECOND = 253_402_300_799
-"""The end of the year 9999: RFC 3339 has no later time, but a commit may claim any."""
 
 _SECOND = len("2000-01-01T00:00:00")
 
@@ -298,7 +297,7 @@ class Attribution:
 
 def moment(seconds: int) -> str:
     """Formats a commit's time as RFC 3339, clamped to what that can express."""
-    when = datetime.fromtimestamp(min(max(seconds, 0), _LAST_SECOND), UTC)
+    when = datetime.fromtimestamp(min(max(seconds, 0), LAST_SECOND), UTC)
     return f"{when.replace(tzinfo=None).isoformat()}Z"
 
 

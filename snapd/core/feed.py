@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import threading
 import time
@@ -21,6 +20,7 @@ from snapd.model.errors import Cancelled
 from snapd.model.snapshot import TEN_MIB, CaptureSettings, Change, Drift, DriftQuery, Entry, ObjectId, Outcome, Skip
 from snapd.model.timeline import OperationKind
 from snapd.store.object_store import ObjectStore
+from snapd.store.objects.codec import object_id
 from snapd.store.store import Store
 from snapd.watch.clock import Clock
 from snapd.worktree.worktree import WorkTree
@@ -294,19 +294,12 @@ def changes_of(drift: Drift) -> tuple[tuple[Change, ...], dict[ObjectId, bytes]]
     for drifted in drift.files:
         new = drifted.new
         if new is not None and drifted.data is not None:
-            new = Entry(new.mode, _blob_id(drifted.data))
+            new = Entry(new.mode, object_id("blob", drifted.data))
         if new != drifted.old:
             changes.append(Change(drifted.path, drifted.old, new))
             if new is not None and drifted.data is not None:
                 held[new.oid] = drifted.data
     return tuple(changes), held
-
-
-def _blob_id(data: bytes) -> ObjectId:
-    """Returns git's id of a file's bytes (gitformat-object: SHA-1 over type, size and content)."""
-    digest = hashlib.sha1(b"blob %d\0" % len(data))
-    digest.update(data)
-    return digest.digest()
 
 
 @attrs.frozen

@@ -86,7 +86,7 @@ def parse(line: bytes) -> Message:
     if not isinstance(fields, dict):
         return _refused(None, "a message is a JSON object")
     given = fields.get("id")
-    identity = given if _is_id(given) else None
+    identity = given if type(given) in (str, int) else None
     if fields.get("jsonrpc") != "2.0":
         return _refused(identity, 'jsonrpc: expected "2.0"')
     if "id" in fields and identity is None:
@@ -109,10 +109,6 @@ def _asked(fields: dict[str, Any], identity: Id | None) -> Message:
     if not isinstance(params, dict):
         return Malformed(identity, RpcError(INVALID_PARAMS, "params: expected an object"))
     return Notification(method, params) if identity is None else Request(identity, method, params)
-
-
-def _is_id(value: object) -> bool:
-    return type(value) in (str, int)
 
 
 def _refused(identity: Id | None, why: str) -> Malformed:

@@ -42,7 +42,7 @@ BOUNDS = Bounds(seconds=20)
 _ENDED = (-signal.SIGXCPU, -signal.SIGKILL)
 """The exit codes of a process that exceeded its bounds."""
 _SHA256 = 32
-_LAST_SECOND = 253_402_300_799
+LAST_SECOND = 253_402_300_799
 """The end of the year 9999: RFC 3339 has no later time, but a commit may claim any."""
 
 _FILES = 16
@@ -160,7 +160,7 @@ def _commit(oid: bytes, fields: Mapping[bytes, bytes]) -> GitCommit:
     author, email, summary = (
         fields.get(name, b"").decode("utf-8", "replace") for name in (b"author", b"author-mail", b"summary")
     )
-    seconds = min(max(int(fields[b"author-time"]), 0), _LAST_SECOND)
+    seconds = min(max(int(fields[b"author-time"]), 0), LAST_SECOND)
     return GitCommit(oid.decode("ascii"), author, email.removeprefix("<").removesuffix(">"), seconds, summary)
 
 

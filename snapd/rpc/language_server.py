@@ -10,7 +10,7 @@ import attrs
 from cattrs import Converter, override
 from cattrs.gen import make_dict_structure_fn
 
-from .classes_later import classes_later
+from snapd.classes_later import classes_later
 
 with classes_later():
     from lsprotocol import types as lsp

@@ -134,7 +134,6 @@ class IndexFile:
         self._path = path
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
-        self.opened = 0
 
     def close(self) -> None:
         """Closes the file; the next query opens it again."""
@@ -196,7 +195,6 @@ class IndexFile:
                     connection.close()
                     raise
             self._connection = connection
-            self.opened += 1
         return self._connection
 
     def _open(self) -> sqlite3.Connection:

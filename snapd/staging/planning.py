@@ -199,7 +199,8 @@ class Planner:
         if self._modes:
             return place(ours, changes, texts, now)
         # git ignores modes in the work tree: those of the index stay
-        placed = place(_plain(ours), tuple(map(_without_modes, changes)), texts, lambda: _plain(now()))
+        plain = tuple(attrs.evolve(each, old=_plain(each.old), new=_plain(each.new)) for each in changes)
+        placed = place(_plain(ours), plain, texts, lambda: _plain(now()))
         if isinstance(placed, Overlap) or placed.entry is None or placed.entry.mode not in _FILE_MODES:
             return placed
         mode = ours.mode if ours is not None and ours.mode in _FILE_MODES else REGULAR
@@ -237,10 +238,6 @@ def _differing(known: Mapping[bytes, StagedFile], committed: Mapping[bytes, Stag
 
 def _plain(entry: Entry | None) -> Entry | None:
     return Entry(REGULAR, entry.oid) if entry is not None and entry.mode in _FILE_MODES else entry
-
-
-def _without_modes(each: Change) -> Change:
-    return attrs.evolve(each, old=_plain(each.old), new=_plain(each.new))
 
 
 def proposed(prompts: Sequence[str], otherwise: str) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import attrs
 
-from .values import RequestParams, TreeHash
+from .values import URI, RequestParams, TreeHash
 
 ProblemKind = Literal[
     "damagedObject",
@@ -46,11 +46,7 @@ class AffectedFile:
     """A file of snapshots that a damaged or missing object belongs to."""
 
     file: Annotated[str, "The file, or the directory if a directory is lost. Empty for the whole snapshot."]
-    uri: Annotated[
-        str | None,
-        "The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8, so that `file` shows it "
-        "with U+FFFD.",
-    ] = None
+    uri: Annotated[str | None, URI] = None
     snapshots: Annotated[list[TreeHash], "The snapshots in which the file is affected."]
 
 

@@ -72,7 +72,7 @@ class Method(Generic[P, R]):
             return None
         if self.params is snapshot.TrackParams:
             return False
-        return self.access == "writes" or self.idempotent is False or hasattr(self.params, "dry_run")
+        return self.access == "writes" or self.idempotent is False or "dry_run" in attrs.fields_dict(self.params)
 
     def may_repeat(self, params: Mapping[str, Any]) -> bool:
         """Whether a client may send it again with these params (JSON values); see `idempotent`."""

@@ -81,7 +81,7 @@ ALIASES: dict[str, Any] = {
 
 _FILE = "Relative to the workspace root, with `/` between its parts."
 
-_URI = (
+URI = (
     "The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8, so that `file` shows it with "
     "U+FFFD."
 )
@@ -120,7 +120,7 @@ class FileDiff:
     """
 
     file: Annotated[str, _FILE]
-    uri: Annotated[str | None, _URI] = None
+    uri: Annotated[str | None, URI] = None
     status: Annotated[FileStatus, "What happened to the file."]
     before: Annotated[str, "The text before. Empty for an added file, and without `contents`."]
     after: Annotated[str, "The text after. Empty for a deleted file, and without `contents`."]
@@ -143,7 +143,7 @@ class FileChange:
     """One file that changed, without its contents."""
 
     file: Annotated[str, _FILE]
-    uri: Annotated[str | None, _URI] = None
+    uri: Annotated[str | None, URI] = None
     status: Annotated[FileStatus, "What happened to the file."]
     additions: Annotated[int, "Lines added."]
     deletions: Annotated[int, "Lines deleted."]
@@ -162,7 +162,7 @@ class Skipped:
     """A file that is not ignored but could not be captured, or that was `purged` from the snapshot."""
 
     file: Annotated[str, _FILE]
-    uri: Annotated[str | None, _URI] = None
+    uri: Annotated[str | None, URI] = None
     reason: Annotated[SkipReason, "Why the file is not in the snapshot."]
 
 
@@ -171,7 +171,7 @@ class Uncaptured:
     """A file that no snapshot has, because it is ignored or was skipped, and what happened to it."""
 
     file: Annotated[str, _FILE]
-    uri: Annotated[str | None, _URI] = None
+    uri: Annotated[str | None, URI] = None
     change: Annotated[Literal["changed", "deleted"], "What happened. An undo cannot bring it back."]
 
 
@@ -192,7 +192,7 @@ class FileOutcome:
     """What an operation did with one file."""
 
     file: Annotated[str, _FILE]
-    uri: Annotated[str | None, _URI] = None
+    uri: Annotated[str | None, URI] = None
     outcome: Annotated[OutcomeKind, "What the operation did with the file, or would do in a dry run."]
     reason: Annotated[str | None, "Why, if that is not what the request asked for."] = None
     renamed_from: Annotated[
@@ -237,7 +237,7 @@ class Contested:
     """A file of a step or operation that conflicts, or would without `onConflict: "overwrite"`."""
 
     file: Annotated[str, _FILE]
-    uri: Annotated[str | None, _URI] = None
+    uri: Annotated[str | None, URI] = None
     name: Annotated[str, "The id of the step or operation to undo or redo."]
     reason: Annotated[str | None, "Why it conflicts."] = None
     by: Annotated[list[ChangedBy], "Who changed it since, the last first; if it is `shared`, with whom."]

@@ -237,12 +237,14 @@ def _become(question: dict[str, Any], descriptors: list[int]) -> Callable[[], in
 
 
 def _import_all() -> None:
+    from snapd.classes_later import classes_later
     from snapd.cli.parsing.parser import build_parser
     from snapd.cli.parsing.usage import subcommands
 
     others = ("snapd.daemon", "snapd.web.server", "tests.rpc.watched")
-    for module in others:
-        import_module(module)
+    with classes_later():
+        for module in others:
+            import_module(module)
     # imports all commands, and keeps the parsers
     subcommands(build_parser())
     # a collection in a child would copy all of it

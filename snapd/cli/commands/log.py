@@ -434,7 +434,7 @@ def entry_line(
     session = sessions.get(entry["step"]["sessionId"] if entry["kind"] == "step" else entry.get("sessionId", ""))
     is_agent = session is not None and entry["kind"] != "message"
     author = (cell(who, _WHO, width), agent_style(session) if is_agent else "dim")
-    count = (" ".join(f"{sign}{_total(entry, key)}" for sign, key in _COUNTED), "")
+    count = (" ".join(f"{sign}{sum(int(row[key]) for row in entry['files'])}" for sign, key in _COUNTED), "")
     counted = [count] if entry["files"] and not _is_counted(entry) else []
     # a narrow terminal omits first the author, then the counts
     for before, after in (([author], [*counted, *state]), ([], [*counted, *state]), ([], state)):
@@ -471,7 +471,3 @@ def _words(entry: dict[str, Any], sessions: Mapping[str, dict[str, Any]]) -> tup
 
 def _agent(session: dict[str, Any]) -> str:
     return agent_name(session) or printable(short(session["sessionId"]))
-
-
-def _total(entry: dict[str, Any], key: str) -> int:
-    return sum(int(row[key]) for row in entry["files"])

@@ -50,8 +50,10 @@ def _arguments(parser: Parser) -> None:
 )
 def serve(options: argparse.Namespace) -> int:
     """Run the daemon in the foreground."""
+    from snapd.classes_later import classes_later
+
     share_among_threads()
-    with frozen_objects():
+    with frozen_objects(), classes_later():
         from snapd.rpc.transport.streams import take_stdout
 
         # before anything can print, even during an import: standard output belongs to the protocol

@@ -67,7 +67,8 @@ def web(options: argparse.Namespace) -> int:
     """
     from snapd.web.server import Options, serve
 
-    _check_port(options.port)
+    if not 0 <= options.port <= 65535:
+        raise InvalidParams(f"--port: expected a number from 0 to 65535, got {options.port}", field="--port")
     certificate = _check_host(options)
     folder = folder_of(options)
 
@@ -84,11 +85,6 @@ def web(options: argparse.Namespace) -> int:
         host = options.host.strip("[]")
         serve(Options(folder, host, options.port, options.read_only, certificate), connect_to, ready)
     return DONE
-
-
-def _check_port(port: int) -> None:
-    if not 0 <= port <= 65535:
-        raise InvalidParams(f"--port: expected a number from 0 to 65535, got {port}", field="--port")
 
 
 def _check_host(options: argparse.Namespace) -> tuple[str, str] | None:
@@ -132,7 +128,8 @@ def _certificate(options: argparse.Namespace) -> tuple[str, str] | None:
     import ssl
 
     try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(options.cert, options.key, _no_password)
+        # without a password, openssl asks on the terminal
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(options.cert, options.key, lambda: "")
     except (OSError, ValueError) as error:
         raise InvalidParams(
             f"--cert, --key: they cannot be used: {error}",
@@ -140,11 +137,6 @@ def _certificate(options: argparse.Namespace) -> tuple[str, str] | None:
             field="--cert",
         ) from error
     return options.cert, options.key
-
-
-def _no_password() -> str:
-    # otherwise openssl asks on the terminal
-    return ""
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.terminal.layout import shell_name
@@ -156,7 +157,8 @@ def connected(
     locations, path = daemon_at(socket)
     own = own_settings(locations)
     try:
-        client = connect(path, timeout, locations, _tell_start if sys.stderr.isatty() else None)
+        starting = partial(print, "snapd: starting the daemon...", file=sys.stderr) if sys.stderr.isatty() else None
+        client = connect(path, timeout, locations, starting)
     except IoError as error:
         from snapd.settings.sources import read_file
 
@@ -168,10 +170,6 @@ def connected(
 
         catch_up(os.environ, _CATCH_UP_SECONDS)
     return RemoteBackend(client, folder, {**own, "onlyOpen": True} if only_open else own), client
-
-
-def _tell_start() -> None:
-    print("snapd: starting the daemon...", file=sys.stderr)
 
 
 def own_settings(locations: Locations) -> dict[str, Any]:

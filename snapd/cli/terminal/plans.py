@@ -117,15 +117,13 @@ def total(painter: Painter, result: dict[str, Any]) -> str:
 def unit_lines(painter: Painter, result: dict[str, Any], words: dict[str, str] | str) -> list[str]:
     """Returns a line for each step and operation of an undo or redo."""
     units = [(step["state"], step_line(painter, step)) for step in result.get("steps", [])]
-    units += [(operation["state"], operation_line(painter, operation)) for operation in result.get("operations", [])]
+    units += [
+        (operation["state"], painter.paint(operation_name(operation, local_now()), "yellow"))
+        for operation in result.get("operations", [])
+    ]
     said = words if isinstance(words, dict) else dict.fromkeys(("applied", "partly", "undone", "open"), words)
     width = _DONE if isinstance(words, dict) else _PLANNED
     return [f"{painter.paint(said[state].ljust(width), 'cyan')} {line}" for state, line in units]
-
-
-def operation_line(painter: Painter, operation: dict[str, Any]) -> str:
-    """Formats an operation on one line: what, and when."""
-    return painter.paint(operation_name(operation, local_now()), "yellow")
 
 
 def operation_name(operation: dict[str, Any], now: datetime) -> str:

@@ -463,12 +463,9 @@ class TerminalView(App[None]):
                 self._plan(attrs.evolve(operation, note=_CHANGED), decisions)
                 return
             self.diff.choose_nothing()
-            conflict = operations.has_conflicts(outcome)
-            said = [
-                operations.outcome_text(outcome),
-                *([operation.way_back] if operation.way_back and not conflict else []),
-            ]
-            self.notify(" ".join(said), severity="warning" if conflict else "information", markup=False)
+            conflict = any(file["outcome"] == "conflict" for file in outcome["files"])
+            texts = [operations.outcome_text(outcome), "" if conflict else operation.way_back]
+            self.notify(" ".join(filter(None, texts)), severity="warning" if conflict else "information", markup=False)
 
         self.work(work, done)
 

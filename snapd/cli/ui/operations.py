@@ -216,11 +216,6 @@ def is_as_decided(plan: dict[str, Any], decisions: dict[str, str]) -> bool:
     return not undecided(plan, decisions) and all(decisions.get(file) == "overwrite" for file in changed)
 
 
-def has_conflicts(outcome: dict[str, Any]) -> bool:
-    """Whether a file of a plan or a result is in conflict."""
-    return any(file["outcome"] == "conflict" for file in outcome["files"])
-
-
 def outcome_text(outcome: dict[str, Any]) -> str:
     """Describes what was done, in a sentence or two."""
     done = sum(file["outcome"] in _DONE for file in outcome["files"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from hashlib import sha1
 from itertools import takewhile
 from typing import TypeVar
 
@@ -16,6 +15,7 @@ from snapd.model.errors import StoreCorrupt
 from snapd.model.paths import folders_above, parents, shown
 from snapd.model.plan import MoveDirectory, Plan, Write
 from snapd.model.snapshot import SYMLINK, TEN_MIB, FileOutcome, FormerName, RelPath, Snapshot
+from snapd.store.objects.codec import object_id
 from snapd.worktree.worktree import WorkTree
 
 from .patch import Target
@@ -212,9 +212,6 @@ def _again(target: Target, writes: Mapping[RelPath, Write], work_tree: WorkTree)
         ]
         if was and coming and work_tree.captured(was) is None and work_tree.occupant(path) is None:
             there = ((was + write.path[len(path) :], write) for write in coming)
-            if all(_is_there(work_tree.content(name, TEN_MIB), write) for name, write in there):
+            contents = [(work_tree.content(name, TEN_MIB), write.entry.oid) for name, write in there]
+            if all(data is not None and object_id("blob", data) == oid for data, oid in contents):
                 yield MoveDirectory(was, path, uncaptured=True)
-
-
-def _is_there(data: bytes | None, write: Write) -> bool:
-    return data is not None and sha1(b"blob %d\0%b" % (len(data), data)).digest() == write.entry.oid

@@ -85,7 +85,7 @@ async def status(asked: ApiRequest) -> Response:
         try:
             working = asked.work(lambda: asked.ask("snapshot/status", {}), service.quick)
             result = await asyncio.wait_for(working, SECONDS)
-            why = _degraded(result)
+            why = "; ".join(result.get("settingsProblems", ())) or None
             answer["status"] = result
         except TimeoutError:
             why = f"the daemon has not answered for {SECONDS:.0f} seconds"
@@ -98,12 +98,8 @@ async def status(asked: ApiRequest) -> Response:
     return as_json({"state": "on", **answer})
 
 
-def _degraded(status_result: StatusResult) -> str | None:
-    return "; ".join(status_result.get("settingsProblems", ())) or None
-
-
-def _off(status_result: StatusResult) -> str:
-    sources = (each["source"] for each in status_result.get("settings", ()) if each["name"] == "snapshot")
+def _off(result: StatusResult) -> str:
+    sources = (each["source"] for each in result.get("settings", ()) if each["name"] == "snapshot")
     return f"snapshots are turned off by the setting 'snapshot' ({next(sources, 'default')})"
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 
-from snapd.rpc.classes_later import classes_later
+from snapd.classes_later import classes_later
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,6 +51,10 @@ with classes_later():
             return isinstance(other, WithItsOwn)
 
         __hash__ = None  # type: ignore[assignment]
+
+    @attrs.frozen(kw_only=True)
+    class Frozen:
+        number: int
 
     @attrs.define
     class Base:
@@ -151,6 +155,27 @@ def test_threads_that_make_the_first_instances_at_the_same_time() -> None:
         each.join()
     assert sorted(made) == list(range(8))
     assert COMPLETED == ["Raced"]
+
+
+def test_a_frozen_class_is_frozen() -> None:
+    assert not is_complete(Frozen)
+    frozen = Frozen(number=1)
+    assert frozen == Frozen(number=1)
+    assert hash(frozen) == hash(Frozen(number=1))
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        frozen.number = 2  # type: ignore[misc]
+
+
+def test_a_block_in_a_block_leaves_the_outer_one() -> None:
+    with classes_later():
+        with classes_later():
+            pass
+
+        @attrs.define
+        class Outer:
+            number: int
+
+    assert not is_complete(Outer)
 
 
 def test_attrs_is_as_before_afterwards() -> None:

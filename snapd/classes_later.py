@@ -1,10 +1,11 @@
 """Defers the work of attrs for classes that may never be used.
 
-`lsprotocol.types` has more than 500 attrs classes, and pygls imports them all. attrs generates and compiles the methods
-of each, which takes a third of the start of a daemon that uses a dozen. Within `classes_later`, `attrs.define` only
-records its arguments; the class is completed when an instance is made or its fields are read.
+The daemon has some 500 attrs classes, and `lsprotocol.types` as many again. attrs generates and compiles the methods of
+each, which takes most of the start of a daemon that uses a few dozen. Within `classes_later`, `attrs.define` and
+`attrs.frozen` only record their arguments; the class is completed when an instance is made or its fields are read.
 
-The class stays the same object, so references to it stay valid. Its instances have a `__dict__` instead of slots.
+The class stays the same object, so references to it stay valid. Its instances have a `__dict__` instead of slots, so
+the rooms whose objects are many keep slots.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+_WITH_SLOTS = ("snapd.model.", "snapd.store.", "snapd.worktree.", "snapd.core.compare.", "snapd.core.review.")
 _define: Callable[..., Any] = attrs.define
 _COMPLETING = threading.RLock()
 """Held while a class is completed: other threads that need it wait."""
@@ -39,8 +41,8 @@ def _define_later(maybe_cls: type | None = None, **options: Any) -> Any:
     """As `attrs.define`, but completes the class on first use."""
 
     def put_off(cls: type) -> Any:
-        if "__init__" in vars(cls):
-            # attrs keeps a method that the class defines
+        # attrs keeps a method that the class defines
+        if "__init__" in vars(cls) or options.get("init") is False or cls.__module__.startswith(_WITH_SLOTS):
             return _define(cls, **options)
 
         def complete() -> None:
@@ -58,15 +60,22 @@ def _define_later(maybe_cls: type | None = None, **options: Any) -> Any:
     return put_off if maybe_cls is None else put_off(maybe_cls)
 
 
+def _freeze_later(maybe_cls: type | None = None, **options: Any) -> Any:
+    """As `attrs.frozen`, but completes the class on first use."""
+    return _define_later(maybe_cls, **{"frozen": True, "on_setattr": None, **options})
+
+
 @contextmanager
 def classes_later() -> Iterator[None]:
-    """Defers the classes that `attrs.define` makes in this block until their first use.
+    """Defers the classes that are made in this block until their first use.
 
-    For the import of a module most of whose classes are never used. Enter it before threads start: their classes would
-    be deferred too.
+    For imports of modules most of whose classes are never used. Enter it before threads start: their classes would be
+    deferred too.
     """
-    vars(attrs)["define"] = _define_later
+    names = vars(attrs)
+    before = names["define"], names["frozen"]
+    names["define"], names["frozen"] = _define_later, _freeze_later
     try:
         yield
     finally:
-        vars(attrs)["define"] = _define
+        names["define"], names["frozen"] = before
