@@ -165,11 +165,11 @@ def _take_libraries(home: Path) -> None:
 
 
 def _needed(file: Path) -> list[tuple[str, str]]:
-    said = subprocess.run(["ldd", str(file)], capture_output=True, text=True, check=False).stdout
-    missing = re.findall(r"(\S+) => not found", said)
+    message = subprocess.run(["ldd", str(file)], capture_output=True, text=True, check=False).stdout
+    missing = re.findall(r"(\S+) => not found", message)
     if missing:
         raise SystemExit(f"{file} needs {', '.join(missing)}, which this machine does not have")
-    return re.findall(r"(\S+) => (/\S+)", said)
+    return re.findall(r"(\S+) => (/\S+)", message)
 
 
 def _archive(home: Path) -> bytes:

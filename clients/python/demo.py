@@ -164,21 +164,21 @@ class Agent:
 
 def counted(files: Iterable[Any]) -> str:
     """Lists changed files with their counts."""
-    told = [
+    parts = [
         f"{os.path.basename(file['file'])} "
         + ("(binary)" if file["binary"] else f"+{file['additions']} -{file['deletions']}")
         for file in files
     ]
-    return ", ".join(told) or "nothing"
+    return ", ".join(parts) or "nothing"
 
 
 def outcomes(outcome: Any) -> str:
     """Lists the outcomes of files."""
-    told = [
+    parts = [
         f"{os.path.basename(file['file'])} {file['outcome']}" + (f" ({file['reason']})" if "reason" in file else "")
         for file in outcome["files"]
     ]
-    return ", ".join(told)
+    return ", ".join(parts)
 
 
 def log(client: Client) -> list[str]:
@@ -263,9 +263,9 @@ def compare(ada: Agent, ben: Agent) -> None:
     """Both got the same notifications, which they can fetch again."""
     say("\nBoth clients were notified of everything as it happened")
     latest = ada.client.events(0)["latest"]
-    received, told = ada.received(latest), ben.received(latest)
+    received, text = ada.received(latest), ben.received(latest)
     again = ben.client.events(received[0][1]["seq"] - 1).get("events", [])
-    check(f"{len(received)} notifications, the same for both, in the same order", received == told)
+    check(f"{len(received)} notifications, the same for both, in the same order", received == text)
     check(
         "who was not there can have them all again",
         [(event["method"], event["params"]) for event in again if event["method"] != "snapshot/didChange"] == received,

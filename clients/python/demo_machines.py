@@ -173,8 +173,8 @@ def come_back(first: Machine, second: Machine, session: str) -> None:
     check("nothing conflicts", taken["applied"] and all(file["outcome"] != "conflict" for file in taken["files"]))
     check("both have the same files", first.files() == {**second.files(), "local.env": IGNORED})
     first.print_session(session)
-    said = [[(step["stepId"], step["state"]) for step in machine.steps(session)] for machine in (first, second)]
-    check("both tell the same story", said[0] == said[1])
+    parts = [[(step["stepId"], step["state"]) for step in machine.steps(session)] for machine in (first, second)]
+    check("both tell the same story", parts[0] == parts[1])
 
 
 def main() -> None:

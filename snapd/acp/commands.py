@@ -139,8 +139,8 @@ def _of_turns(backend: Backend, turns: Turns, method: Method, count: int) -> str
     try:
         plan = backend.request(method, params)
     except NothingToUndo as error:
-        said = "nothing that the agent changed in this session is left to take back"
-        raise NothingToUndo(said, hint=_LISTS) from error
+        text = "nothing that the agent changed in this session is left to take back"
+        raise NothingToUndo(text, hint=_LISTS) from error
     last = plan["steps"][0]
     if looked_at > 1:
         return _planned(backend, turns, method, {"count": sum(map(len, _by_turn(plan)[:count]))})
@@ -172,15 +172,15 @@ def _latest(backend: Backend, turns: Turns) -> Iterator[Step]:
         yield from backend.request("step/find", {"sessionId": turns.name})["steps"][_LOOKED_AT:]
 
 
-def _step(backend: Backend, turns: Turns, told: str) -> Step:
-    """The step whose id begins with `told`. Raises `UnknownStep` or `InvalidParams`."""
+def _step(backend: Backend, turns: Turns, text: str) -> Step:
+    """The step whose id begins with `text`. Raises `UnknownStep` or `InvalidParams`."""
     steps: list[Step] = []
-    if _STEP.fullmatch(told):
-        steps = backend.request("step/find", {"prefix": told, "sessionId": turns.name, "limit": 2})["steps"]
+    if _STEP.fullmatch(text):
+        steps = backend.request("step/find", {"prefix": text, "sessionId": turns.name, "limit": 2})["steps"]
     if not steps:
-        raise UnknownStep(f"there is no step {told!r} in this session", hint=_LISTS, stepId=told)
+        raise UnknownStep(f"there is no step {text!r} in this session", hint=_LISTS, stepId=text)
     if len(steps) > 1:
-        raise InvalidParams(f"several steps begin with {told!r}", hint="give more of its id", field="stepId")
+        raise InvalidParams(f"several steps begin with {text!r}", hint="give more of its id", field="stepId")
     return steps[0]
 
 

@@ -295,15 +295,15 @@ ALLOW = "allow"
 """The id of the option in `permission` that agrees."""
 
 
-def permission(session: str, name: str, title: str, told: str, version: int) -> bytes:
+def permission(session: str, name: str, title: str, message: str, version: int) -> bytes:
     """A `session/request_permission` of ours; version 1 shows it as a call of a tool, with `name` as its id too."""
     options = [
         {"optionId": ALLOW, "name": "Go on", "kind": "allow_once"},
         {"optionId": "reject", "name": "Change nothing", "kind": "reject_once"},
     ]
-    shown: Message = {"title": title, "description": told}
+    shown: Message = {"title": title, "description": message}
     if version < _DRAFT:
-        content = [{"type": "content", "content": {"type": "text", "text": told}}]
+        content = [{"type": "content", "content": {"type": "text", "text": message}}]
         call = {"toolCallId": name, "title": title, "kind": "edit", "status": "pending", "content": content}
         shown = {"toolCall": call}
     params = {"sessionId": session, **shown, "options": options}
@@ -316,11 +316,13 @@ def call_over(session: str, name: str, *, is_done: bool) -> bytes:
     return _update(session, {"sessionUpdate": "tool_call_update", "toolCallId": name, "status": status})
 
 
-def answers(request: Message, told: str, version: int, names: tuple[str, str], reason: str = "end_turn") -> list[bytes]:
-    """The lines that answer a `session/prompt` with a text; `names` are new message ids for prompt and answer."""
+def answers(
+    request: Message, reply: str, version: int, names: tuple[str, str], reason: str = "end_turn"
+) -> list[bytes]:
+    """The lines that answer a `session/prompt` with a text; `names` are new reply ids for prompt and answer."""
     params = part(request, "params")
     session = str(params.get("sessionId"))
-    content = {"type": "text", "text": told}
+    content = {"type": "text", "text": reply}
     request_id = request.get("id")
     if version < _DRAFT:
         return [

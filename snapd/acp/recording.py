@@ -115,8 +115,8 @@ class Recording:
         self, step: Step, files: Sequence[str] | None = None, title: str | None = None, directory: str | None = None
     ) -> None:
         """Ends the step of a call; `files`, if reported, are relative to `directory`."""
-        told = {"files": files, "description": title, "directory": None if files is None else directory}
-        self._end(step, "callEnd", {**told, "callId": step.params["callId"]})
+        fields = {"files": files, "description": title, "directory": None if files is None else directory}
+        self._end(step, "callEnd", {**fields, "callId": step.params["callId"]})
 
     def _begin(self, step: Step, event: str, more: dict[str, Any], *, opens: bool = False) -> None:
         def work(backend: Backend) -> None:

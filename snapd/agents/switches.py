@@ -155,8 +155,8 @@ def _codex(wired: HookFile) -> Iterator[Wrong]:
         untrusted += known.get("trusted_hash") != digest
         off += known.get("enabled") is False
     if untrusted:
-        said = "1 hook is" if untrusted == 1 else f"{untrusted} hooks are"
-        yield f"{said} not trusted, so Codex leaves them out without a word", "start codex, enter /hooks, trust them"
+        text = "1 hook is" if untrusted == 1 else f"{untrusted} hooks are"
+        yield f"{text} not trusted, so Codex leaves them out without a word", "start codex, enter /hooks, trust them"
     if off:
         yield "hooks are switched off in Codex", "start codex, enter /hooks, and switch them on"
 

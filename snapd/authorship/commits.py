@@ -103,8 +103,8 @@ def _verified(repository: Repository, name: str) -> str:
 def _describe(repository: Repository, names: Sequence[bytes]) -> Iterator[Commit]:
     if not names:
         return
-    told = repository.ask("rev-list", "--no-walk=unsorted", _FORMAT, "--stdin", data=b"\n".join(names) + b"\n")
-    lines = iter(told.decode("ascii").splitlines())
+    output = repository.ask("rev-list", "--no-walk=unsorted", _FORMAT, "--stdin", data=b"\n".join(names) + b"\n")
+    lines = iter(output.decode("ascii").splitlines())
     for header in lines:
         parents, authored, committed = next(lines).split("\0")
         yield Commit(header.removeprefix("commit "), tuple(parents.split()), int(authored), int(committed))
@@ -140,10 +140,10 @@ def _changes(repository: Repository, commit: Commit) -> list[_Change]:
     return [_Change(path, matches[0][path][1], tuple(each[path][0] for each in matches)) for path in paths]
 
 
-def _compared(told: bytes) -> dict[bytes, tuple[bytes | None, bytes]]:
+def _compared(data: bytes) -> dict[bytes, tuple[bytes | None, bytes]]:
     """Parses `git diff-tree -z`: the blobs of each file before and after, without deleted files."""
     result = {}
-    words = iter(told.split(b"\0")[:-1])
+    words = iter(data.split(b"\0")[:-1])
     for header in words:
         old_mode, new_mode, old, new, status = header.removeprefix(b":").split(b" ")
         path = next(words)
@@ -178,8 +178,8 @@ def _together(repository: Repository, changes: Sequence[_Change]) -> Iterator[li
         yield group
 
 
-def _sizes(told: bytes) -> Iterator[tuple[bytes, int]]:
-    for line in told.splitlines():
+def _sizes(data: bytes) -> Iterator[tuple[bytes, int]]:
+    for line in data.splitlines():
         name, kind, *size = line.split(b" ")
         if not size:
             raise GitFailed(
@@ -190,8 +190,8 @@ def _sizes(told: bytes) -> Iterator[tuple[bytes, int]]:
 
 
 def _read(repository: Repository, names: Iterable[bytes]) -> Mapping[bytes, bytes]:
-    told = repository.ask("cat-file", "--batch", data=b"".join(name + b"\n" for name in sorted(names)))
-    return {name: data for name, _, data in batch_objects(told)}
+    output = repository.ask("cat-file", "--batch", data=b"".join(name + b"\n" for name in sorted(names)))
+    return {name: data for name, _, data in batch_objects(output)}
 
 
 # -- lines
@@ -268,8 +268,8 @@ class Attribution:
         brought them.
         """
         authors = self._authors(file, commit)
-        told = ((line, authors.get(line, UNKNOWN)) for line in file.brought)
-        return AttributedFile(file.path, tuple(_ranges(told)))
+        parts = ((line, authors.get(line, UNKNOWN)) for line in file.brought)
+        return AttributedFile(file.path, tuple(_ranges(parts)))
 
     def _authors(self, file: CommittedFile, commit: Commit) -> dict[int, Author]:
         content = b64encode(file.text).decode("ascii")

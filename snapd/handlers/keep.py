@@ -68,7 +68,7 @@ def status(context: Context, params: wire.StatusParams) -> wire.StatusResult:
 
 
 def _problems(of_settings: str | None, match: Status) -> Iterator[str]:
-    yield from (said for said in (of_settings, match.folder_problem) if said is not None)
+    yield from (text for text in (of_settings, match.folder_problem) if text is not None)
     for path in match.unreadable_rules:
         yield f"{shown(path)}: it has no effect: it is damaged, too large, or its patterns have too many wildcards"
 

@@ -39,24 +39,26 @@ def _format_files(event: Event, text: str) -> dict[str, Any]:
 
 def format_news(news: dict[str, Any]) -> str | None:
     """A few sentences for the agent about what happened; None if nothing did."""
-    said = []
+    parts = []
     for key, verb in (("undone", "undone"), ("redone", "redone")):
         steps = news.get(key) or []
         if steps:
             is_one = len(steps) == 1
             subject = "This step of yours was" if is_one else "These steps of yours were"
-            said.append(f"{subject} {verb}: {_listed([_step(step) for step in steps])}.")
+            parts.append(f"{subject} {verb}: {_listed([_step(step) for step in steps])}.")
     files = [file["file"] for file in news.get("files") or []]
     if files:
         are, them = ("is", "it") if len(files) == 1 else ("are", "them")
-        said.append(f"{_listed(files)} {are} no longer as you left {them}: read {them} again before you change {them}.")
-    if said:
-        said.insert(0, "snapd: somebody else changed your work since your last action.")
+        parts.append(
+            f"{_listed(files)} {are} no longer as you left {them}: read {them} again before you change {them}."
+        )
+    if parts:
+        parts.insert(0, "snapd: somebody else changed your work since your last action.")
     for each in news.get("formerHistories") or []:
         old = " ".join(each["folder"].split())
         which = f"this folder was {old}" if each["reason"] == "moved" else f"another folder was at {old}"
-        said.append(f"snapd: {which}. Its history is kept, not used here; 'snapd adopt' takes it: tell the user.")
-    return " ".join(said) or None
+        parts.append(f"snapd: {which}. Its history is kept, not used here; 'snapd adopt' takes it: tell the user.")
+    return " ".join(parts) or None
 
 
 def _step(step: dict[str, Any]) -> str:

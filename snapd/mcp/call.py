@@ -161,8 +161,8 @@ class Call:
     def _report(self, message: str, percentage: int | None) -> None:
         # a call makes several requests, so their percentages are not the call's
         self._reports += 1
-        said = message if percentage is None else f"{message} ({percentage} %)"
-        params = {"progressToken": self._token, "progress": self._reports, "message": said}
+        text = message if percentage is None else f"{message} ({percentage} %)"
+        params = {"progressToken": self._token, "progress": self._reports, "message": text}
         self._send({"method": "notifications/progress", "params": params})
 
 

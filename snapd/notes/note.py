@@ -157,8 +157,8 @@ def _authors(text: str) -> dict[str, Claim]:
         raise BadNoteError("has metadata that is not a JSON object")
     version = metadata.get("schema_version")
     if version != SCHEMA:
-        told = f"is of the version {_quoted(version)}" if isinstance(version, str) else "names no version"
-        raise BadNoteError(f"{told}; snapd reads {SCHEMA}")
+        message = f"is of the version {_quoted(version)}" if isinstance(version, str) else "names no version"
+        raise BadNoteError(f"{message}; snapd reads {SCHEMA}")
     if not isinstance(metadata.get("base_commit_sha"), str):
         raise BadNoteError("breaks the standard: 'base_commit_sha' is no string")
     # older notes have no sessions and people

@@ -137,11 +137,11 @@ def _failed(done: Finished) -> IoError:
     return IoError(f"git: {stderr}", hint="'git fsck' checks the repository", errno="EIO", path="git")
 
 
-def _parse_blame(told: bytes) -> Iterator[CommitLines]:
+def _parse_blame(data: bytes) -> Iterator[CommitLines]:
     """Parses `git blame --incremental`, which describes each commit only once."""
     commits: dict[bytes, GitCommit] = {}
     oid, numbers, fields = b"", (0, 0, 0), dict[bytes, bytes]()
-    for line in told.split(b"\n"):
+    for line in data.split(b"\n"):
         word, _, rest = line.partition(b" ")
         if word == b"filename":
             commit = commits.get(oid) or commits.setdefault(oid, _commit(oid, fields))
@@ -329,7 +329,7 @@ def _claimed(note: Note, commits_of_lines: Sequence[CommitLines]) -> dict[int, N
     """Returns who wrote lines of the newest version (from 0) that a commit added; raises `BadNoteError`."""
     result: dict[int, NotedCommit] = {}
     # one object per author: thousands of lines may have the same one
-    told: dict[Claim, NotedCommit] = {}
+    fields: dict[Claim, NotedCommit] = {}
     by_file: dict[bytes, dict[int, tuple[int, CommitLines]]] = defaultdict(dict)
     for each in commits_of_lines:
         by_file[each.file] |= {each.there + shift: (each.here + shift, each) for shift in range(each.count)}
@@ -337,7 +337,7 @@ def _claimed(note: Note, commits_of_lines: Sequence[CommitLines]) -> dict[int, N
         if is_utf8(file):
             for line, claim in note.claims(file.decode("utf-8"), sorted(lines)).items():
                 number, each = lines[line]
-                if claim not in told:
-                    told[claim] = NotedCommit(each.commit.id, each.commit.seconds, claim)
-                result[number - 1] = told[claim]
+                if claim not in fields:
+                    fields[claim] = NotedCommit(each.commit.id, each.commit.seconds, claim)
+                result[number - 1] = fields[claim]
     return result

@@ -129,7 +129,7 @@ class Apply:
         session_id, step_id = secrets.token_hex(16), secrets.token_hex(16)
 
         def begin() -> StepId:
-            said = f"Apply {session.title or session.session_id} from {reader.origin.host}"
+            text = f"Apply {session.title or session.session_id} from {reader.origin.host}"
             begun = StepBegun(
                 step_id=step_id,
                 session_id=session_id,
@@ -138,9 +138,9 @@ class Apply:
                 message_id=None,
                 part_id=None,
                 tool="apply",
-                description=said,
+                description=text,
             )
-            writer.track(seen, SessionStarted(session_id, session.agent, said), call, begun)
+            writer.track(seen, SessionStarted(session_id, session.agent, text), call, begun)
             return step_id
 
         # the kind is for recovery after a crash: otherwise the timeline gets the step instead

@@ -232,8 +232,8 @@ class MirrorSignatures:
 
 
 def _indexed(row: tuple[Any, ...]) -> IndexedSignature:
-    reference, tag, head, covers, signed, key, seconds, stamp, *said = row
-    verdict = None if stamp is None else Verdict(stamp, *said)
+    reference, tag, head, covers, signed, key, seconds, stamp, *text = row
+    verdict = None if stamp is None else Verdict(stamp, *text)
     return IndexedSignature(
         reference=reference, tag=tag, head=head, covers=covers, signed=signed, key=key, seconds=seconds, verdict=verdict
     )

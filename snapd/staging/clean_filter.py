@@ -46,8 +46,8 @@ class Cleaner:
         self._index = index
         self._attributes: dict[bytes, dict[str, str]] = {}
         data = b"".join(path + b"\0" for path in paths)
-        told = repository.ask("check-attr", "-z", "--stdin", *_ASKED, data=data).split(b"\0")[:-1] if data else []
-        for path, name, value in zip(told[::3], told[1::3], told[2::3], strict=True):
+        text = repository.ask("check-attr", "-z", "--stdin", *_ASKED, data=data).split(b"\0")[:-1] if data else []
+        for path, name, value in zip(text[::3], text[1::3], text[2::3], strict=True):
             self._attributes.setdefault(path, {})[name.decode()] = value.decode("utf-8", "replace")
         self._detects = repository.setting("core.autocrlf").lower() in ("true", "yes", "on", "1", "input")
 
@@ -119,10 +119,10 @@ class Cleaner:
         asked = sorted(path for path in self._attributes if path in self._index.files)
         matches = set()
         for at in range(0, len(asked), _AT_ONCE):
-            told = self._repository.ask(
+            output = self._repository.ask(
                 "--literal-pathspecs", "ls-files", "-z", "--eol", "--", *asked[at : at + _AT_ONCE]
             )
-            for line in told.split(b"\0")[:-1]:
+            for line in output.split(b"\0")[:-1]:
                 ends, _, path = line.partition(b"\t")
                 if ends.startswith((b"i/crlf", b"i/mixed")):
                     matches.add(path)

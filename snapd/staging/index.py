@@ -136,8 +136,8 @@ def store(repository: Repository, contents: Iterable[bytes]) -> list[str]:
             return []
         words = ("hash-object", "-w", "--no-filters", "--stdin-paths")
         variables = {"GIT_DIR": os.fsdecode(repository.git_dir)}
-        told = repository.git.ask(os.fsencode(folder), *words, data=b"\n".join(names) + b"\n", variables=variables)
-        return told.decode("ascii").split()
+        output = repository.git.ask(os.fsencode(folder), *words, data=b"\n".join(names) + b"\n", variables=variables)
+        return output.decode("ascii").split()
 
 
 def blobs(repository: Repository, oids: Iterable[str], variables: Mapping[str, str] | None = None) -> dict[str, bytes]:
@@ -145,11 +145,11 @@ def blobs(repository: Repository, oids: Iterable[str], variables: Mapping[str, s
     wanted = list(dict.fromkeys(oids))
     if not wanted:
         return {}
-    told = repository.ask(
+    output = repository.ask(
         "cat-file", "--batch", data="".join(f"{oid}\n" for oid in wanted).encode(), variables=variables
     )
     result: dict[str, bytes] = {}
-    for oid, (_, kind, data) in zip(wanted, batch_objects(told), strict=True):
+    for oid, (_, kind, data) in zip(wanted, batch_objects(output), strict=True):
         if kind != b"blob":
             named = kind.decode("ascii")
             raise GitFailed(f"the object {oid} of the index is {named}, not a blob", hint="'git fsck' says more")

@@ -107,8 +107,8 @@ def _of_folder(options: argparse.Namespace) -> dict[str, Callable[[], str]]:
 def _wrong(error: Exception) -> dict[str, str]:
     if isinstance(error, CheckFailed):
         return {"found": str(error), "hint": error.hint}
-    told = readable(error)
-    return {"found": told.message, "hint": told.hint}
+    text = readable(error)
+    return {"found": text.message, "hint": text.hint}
 
 
 def _print(options: argparse.Namespace, results: list[dict[str, Any]]) -> None:
@@ -160,8 +160,8 @@ def _rules(folder: str) -> str:
         raise
     finally:
         os.close(descriptor)
-    said = f"{len(patterns)} pattern{'' if len(patterns) == 1 else 's'}" if patterns else "no patterns of its own"
-    return f"{_FOLDER_FILE}: {said}"
+    text = f"{len(patterns)} pattern{'' if len(patterns) == 1 else 's'}" if patterns else "no patterns of its own"
+    return f"{_FOLDER_FILE}: {text}"
 
 
 def _folder(options: argparse.Namespace, folder: str) -> str:
@@ -198,16 +198,16 @@ def leftovers(folder: str) -> str:
     closed: list[str] = []
     matches = [os.path.join(above, name) for above, names in _listed(folder, closed) for name in names]
     left = [os.path.relpath(path, folder) for path in matches if _ASIDE.fullmatch(os.path.basename(path))]
-    said, hints = [], []
+    text, hints = [], []
     if left:
-        said.append(f"{_shorten_list(left)}: left by an operation that was killed")
+        text.append(f"{_shorten_list(left)}: left by an operation that was killed")
         hints.append("'snapd track' removes what such an operation left")
     if closed:
         unlisted = _shorten_list([os.path.relpath(path, folder) for path in closed])
-        said.append(f"{unlisted}: cannot be listed, so snapd does not see what is in there")
+        text.append(f"{unlisted}: cannot be listed, so snapd does not see what is in there")
         hints.append("check the owner and permissions of what cannot be listed")
-    if said:
-        raise CheckFailed("; ".join(said), "; ".join(hints))
+    if text:
+        raise CheckFailed("; ".join(text), "; ".join(hints))
     return "no operation left anything in the folder"
 
 
@@ -291,10 +291,10 @@ def agents(locations: Locations) -> str:
     first = result[0]
     count = f"{len(result)} event{'' if len(result) == 1 else 's'}"
     when = ago(moment(first["at"]), local_now())
-    said = (
+    text = (
         f"{count} not recorded yet, first of {first['agent']} in {shell_name(first['folder'])}, {when}: {first['why']}"
     )
-    raise CheckFailed(said, "remove the cause; they are recorded then, with the next event or command")
+    raise CheckFailed(text, "remove the cause; they are recorded then, with the next event or command")
 
 
 def hooks(locations: Locations) -> str:
@@ -344,12 +344,12 @@ def daemon(socket: str) -> str:
 
     client = Client.connect(socket)
     try:
-        told = client.initialize([])
+        text = client.initialize([])
     except ClientError as error:
         raise CheckFailed(f"the daemon at {socket} does not answer as it should: {error}", _STOP) from error
     finally:
         client.close()
-    version = told["serverInfo"]["version"]
+    version = text["serverInfo"]["version"]
     if version != __version__:
         raise CheckFailed(f"running at {socket}, version {version}; this is {__version__}", _STOP)
     return f"running at {socket}, version {version}"
@@ -394,12 +394,12 @@ def watches(directories: int) -> str:
         most, queues = (_number(path) for path in (_WATCHES, _QUEUES))
     except FileNotFoundError:
         return "this system has no inotify: each snapshot looks at every file"
-    said = f"{directories} directories; a user may watch {most} with {queues} queues"
+    text = f"{directories} directories; a user may watch {most} with {queues} queues"
     if directories * _ROOM > most:
         raise CheckFailed(
-            f"{said}: too few, so each snapshot looks at every file", "raise fs.inotify.max_user_watches with sysctl"
+            f"{text}: too few, so each snapshot looks at every file", "raise fs.inotify.max_user_watches with sysctl"
         )
-    return said
+    return text
 
 
 def _number(path: str) -> int:

@@ -34,11 +34,11 @@ def _print_fetched(options: argparse.Namespace, result: SessionFetchResult, noth
         return DONE
     painter = Painter(options)
     for session in result["sessions"]:
-        said = " ".join(filter(None, (agent_name(session), session_name(session))))
+        text = " ".join(filter(None, (agent_name(session), session_name(session))))
         steps = counted(session["stepCount"], "step")
         name = painter.paint(printable(short(session["sessionId"])), "yellow")
         signed = f", {_signed(painter, session['signature'])}" if "signature" in session else ""
-        print(f"{name} {said}{': ' if said else ''}{steps}, from {printable(session['origin']['host'])}{signed}")
+        print(f"{name} {text}{': ' if text else ''}{steps}, from {printable(session['origin']['host'])}{signed}")
     if not result["sessions"]:
         print(nothing)
     return DONE

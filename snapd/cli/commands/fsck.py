@@ -182,8 +182,8 @@ def _print_advice(painter: Painter, answer: dict[str, Any]) -> None:
         print(f"{_hashes(broken)} cannot be restored completely; all other snapshots can.")
     left = answer["leftovers"]
     if left["files"]:
-        said = f"crashes left {left['files']} files ({size(left['bytes'])}); the next cleanup removes them"
-        print(painter.paint(said, "dim"))
+        text = f"crashes left {left['files']} files ({size(left['bytes'])}); the next cleanup removes them"
+        print(painter.paint(text, "dim"))
     if answer.get("quarantine"):
         print(f"the damaged files are kept in {answer['quarantine']}")
     if answer["problems"] and not answer["repaired"] and not answer.get("quarantine"):

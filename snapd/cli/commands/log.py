@@ -233,8 +233,8 @@ def log(options: argparse.Namespace) -> int:
         diffs = _diffs(backend, shown, options) if options.patch else []
         steps = [] if shown else [step for word in options.files for step in _steps_called(options, backend, word)]
     if options.json:
-        told = [{**entry, "diff": diff} for entry, diff in zip(shown, diffs, strict=True)] if options.patch else shown
-        print_json({"entries": told})
+        parts = [{**entry, "diff": diff} for entry, diff in zip(shown, diffs, strict=True)] if options.patch else shown
+        print_json({"entries": parts})
         return DONE
     if not shown:
         print(f"snapd: {_nothing(options)}", file=sys.stderr)
@@ -465,8 +465,8 @@ def _words(entry: dict[str, Any], sessions: Mapping[str, dict[str, Any]]) -> tup
     if entry["kind"] == "user":
         return name, "unknown" if "unknown" in entry else "you", changed(entry["files"])
     who = _agent(sessions[entry["sessionId"]]) if "sessionId" in entry else "you"
-    said = ", ".join(map(short, entry.get("steps") or ()))
-    return name, who, f"{entry['kind']} {said}".rstrip()
+    text = ", ".join(map(short, entry.get("steps") or ()))
+    return name, who, f"{entry['kind']} {text}".rstrip()
 
 
 def _agent(session: dict[str, Any]) -> str:

@@ -44,15 +44,15 @@ def purge(options: argparse.Namespace) -> int:
         params = _params(options, backend)
         if options.dry_run or not options.yes:
             # raises an error if no snapshot has one of the files
-            told = ask(backend, "snapshot/purge", {**params, "dryRun": True})
+            output = ask(backend, "snapshot/purge", {**params, "dryRun": True})
             if options.dry_run:
-                return _show_plan(options, told)
-            _check(told)
+                return _show_plan(options, output)
+            _check(output)
             if not confirmed(
                 "Remove this for good? It cannot be undone.",
                 "this cannot be undone",
                 "see what would go with --dry-run, then confirm with --yes",
-                _plan(told, everything=options.workspace),
+                _plan(output, everything=options.workspace),
             ):
                 return declined(options)
         result = ask(backend, "snapshot/purge", params)
@@ -81,16 +81,16 @@ def _params(options: argparse.Namespace, backend: Backend) -> PurgeParams:
     return {"files": [in_folder(options, file) for file in options.files] or None, "messages": messages or None}
 
 
-def _show_plan(options: argparse.Namespace, told: PurgeResult) -> int:
+def _show_plan(options: argparse.Namespace, plan: PurgeResult) -> int:
     if options.json:
-        print_json(told)
+        print_json(plan)
     else:
-        print("\n".join(_plan(told, everything=options.workspace)))
+        print("\n".join(_plan(plan, everything=options.workspace)))
     return DONE
 
 
-def _check(told: PurgeResult) -> None:
-    here = [shell_name(row["file"]) for row in told["files"] if row["inFolder"]]
+def _check(plan: PurgeResult) -> None:
+    here = [shell_name(row["file"]) for row in plan["files"] if row["inFolder"]]
     if here:
         raise InvalidParams(
             f"{', '.join(here)}: still in the folder, so the next snapshot would have it again",
@@ -99,8 +99,8 @@ def _check(told: PurgeResult) -> None:
         )
 
 
-def _plan(told: PurgeResult, *, everything: bool) -> list[str]:
-    rows = told["files"]
+def _plan(plan: PurgeResult, *, everything: bool) -> list[str]:
+    rows = plan["files"]
     lines = []
     for row in rows:
         here = "; still in the folder: delete or ignore it first" if row["inFolder"] else ""
@@ -110,15 +110,15 @@ def _plan(told: PurgeResult, *, everything: bool) -> list[str]:
     if rows:
         versions, count = (sum(row[key] for row in rows) for key in ("versions", "bytes"))
         total = f": {counted(versions, 'version')} of {counted(len(rows), 'file')}, {size(count)}"
-    if told["fetched"]:
-        lines.append(f"{counted(told['fetched'], 'fetched session')} to be dropped")
-    if told["remotes"]:
-        lines.append(f"it was sent elsewhere, and stays there: {_remotes(told)}")
-    return [f"{_counted(told, everything=everything)}{total}", *lines]
+    if plan["fetched"]:
+        lines.append(f"{counted(plan['fetched'], 'fetched session')} to be dropped")
+    if plan["remotes"]:
+        lines.append(f"it was sent elsewhere, and stays there: {_remotes(plan)}")
+    return [f"{_counted(plan, everything=everything)}{total}", *lines]
 
 
-def _remotes(told: PurgeResult) -> str:
-    return ", ".join(map(printable, told["remotes"]))
+def _remotes(plan: PurgeResult) -> str:
+    return ", ".join(map(printable, plan["remotes"]))
 
 
 def _counted(result: PurgeResult, *, everything: bool) -> str:

@@ -119,15 +119,15 @@ def _plan(painter: Painter, leaving: PushTexts, plan: dict[str, Any]) -> Iterato
         yield "All files are in commits that are there already."
         return
     yield f"{counted(len(files), 'file')} {'are' if len(files) > 1 else 'is'} in no commit that is there:"
-    told = [file for file in files if "reason" in file]
+    parts = [file for file in files if "reason" in file]
     listed = at_most(_LISTED)
-    for file in [*told, *files[len(told) : len(told) + listed]]:
+    for file in [*parts, *files[len(parts) : len(parts) + listed]]:
         reason = file.get("reason")
         line = f"  {size(file['size']):>10}  {file_name(file['file'], '')}"
         yield line if reason is None else painter.paint(f"{line}  {_WHY[reason]}", "red")
-    if (more := len(files) - len(told) - listed) > 0:
+    if (more := len(files) - len(parts) - listed) > 0:
         yield f"  and {more} more; --json lists all"
-    if told:
+    if parts:
         yield "--exclude leaves files out, and --redact what is in them wherever else it is."
 
 

@@ -303,8 +303,8 @@ def _print_session(painter: Painter, session_id: str, every: list[Any], shared: 
         if lost is not None:
             print(f"  {painter.paint(lost, 'yellow')}", file=sys.stderr)
         return False
-    said = "1 step" if len(steps) == 1 else f"{len(steps)} steps"
-    print(f"snapd: session {painter.paint(name, 'yellow')}: {said}", file=sys.stderr)
+    text = "1 step" if len(steps) == 1 else f"{len(steps)} steps"
+    print(f"snapd: session {painter.paint(name, 'yellow')}: {text}", file=sys.stderr)
     for step in steps:
         print(f"  {painter.paint('●', 'cyan')} {_step_line(painter, step)}", file=sys.stderr)
     for line in [*shared, *filter(None, [lost])]:

@@ -272,8 +272,8 @@ def _print_result(options: argparse.Namespace, answer: StageResult, stream: Text
     painter = Painter(options, stream)
     plan = answer.plan
     if not plan.files:
-        said = "the index has all of it already" if plan.pending else "these steps have nothing to stage"
-        print(f"snapd: {said}", file=stream)
+        text = "the index has all of it already" if plan.pending else "these steps have nothing to stage"
+        print(f"snapd: {text}", file=stream)
     else:
         print(summary(painter, answer.rows()), file=stream)
     for row in answer.as_json()["left"]:
@@ -304,12 +304,12 @@ def _conflict(options: argparse.Namespace, plan: Plan, folder: bytes, top: bytes
         painter = Painter(options, sys.stderr)
         for row in rows:
             print(f"{painter.paint('conflict', 'red')} {printable(row['file'])} ({_why(row)})", file=sys.stderr)
-    said = f"{rows[0]['file']}: {_why(rows[0])}" if len(rows) == 1 else f"{len(rows)} files are in conflict"
+    text = f"{rows[0]['file']}: {_why(rows[0])}" if len(rows) == 1 else f"{len(rows)} files are in conflict"
     hint = None
     if all(row["reason"] == "shared" for row in rows):
         steps = dict.fromkeys(short(step) for row in rows for step in row["sharedWith"])
         hint = f"name the other steps as well to stage them together: {' '.join(steps)}"
-    return StagingConflict(f"nothing was staged: {said}", hint=hint, files=rows)
+    return StagingConflict(f"nothing was staged: {text}", hint=hint, files=rows)
 
 
 def _why(row: dict[str, Any]) -> str:

@@ -71,8 +71,8 @@ def _unrecorded_events(folder: str) -> list[dict[str, str]]:
     waiting = describe_waiting(spool, folder)
     if waiting:
         first = waiting[0]
-        said = f"{len(waiting)} of what agents reported here, first of {first['agent']}: {first['why']}"
-        print(f"snapd: not recorded yet: {printable(said)}\nhint: 'snapd doctor' says more", file=sys.stderr)
+        text = f"{len(waiting)} of what agents reported here, first of {first['agent']}: {first['why']}"
+        print(f"snapd: not recorded yet: {printable(text)}\nhint: 'snapd doctor' says more", file=sys.stderr)
     return waiting
 
 

@@ -159,8 +159,8 @@ def _end(options: argparse.Namespace) -> int:
     for name in result.get("ignored", []):
         print(f"snapd: {printable(name)} is ignored: no snapshot has it", file=sys.stderr)
     if others := result.get("unnamed"):
-        said = f"{', '.join(map(printable, others[:_SHOWN]))}{' and others' if len(others) > _SHOWN else ''}"
-        print(f"snapd: no named file changed, but {said} did: the step does not own that", file=sys.stderr)
+        text = f"{', '.join(map(printable, others[:_SHOWN]))}{' and others' if len(others) > _SHOWN else ''}"
+        print(f"snapd: no named file changed, but {text} did: the step does not own that", file=sys.stderr)
     if options.json:
         print_json(result)
     else:

@@ -102,9 +102,9 @@ def _check_one(options: argparse.Namespace, *names: str) -> None:
     """Raises `InvalidParams` if more than one of these options is given."""
     given = [name for name in names if getattr(options, name) not in (None, False)]
     if len(given) > 1:
-        said = {name: "a step" if name == "step" else f"--{name}" for name in given}
+        fields = {name: "a step" if name == "step" else f"--{name}" for name in given}
         raise InvalidParams(
-            f"--{given[1]}: cannot be used with {said[given[0]]}", hint="give one of them", field=f"--{given[1]}"
+            f"--{given[1]}: cannot be used with {fields[given[0]]}", hint="give one of them", field=f"--{given[1]}"
         )
 
 

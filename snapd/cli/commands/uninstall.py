@@ -258,8 +258,8 @@ def _removal_hint() -> str:
     if "uv" in parts and "tools" in parts:
         return "uv tool uninstall snapd"
     with suppress(metadata.PackageNotFoundError, ValueError):
-        told = json.loads(metadata.distribution("snapd").read_text("direct_url.json") or "{}")
-        if told.get("dir_info", {}).get("editable"):
+        text = json.loads(metadata.distribution("snapd").read_text("direct_url.json") or "{}")
+        if text.get("dir_info", {}).get("editable"):
             return f"rm -r {shlex.quote(sys.prefix)}"
     return f"{shlex.quote(sys.executable)} -m pip uninstall snapd"
 

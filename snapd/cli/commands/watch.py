@@ -152,9 +152,9 @@ class EventLines:
         if self._sessions.get(session["sessionId"]) == is_over:
             return
         self._sessions[session["sessionId"]] = is_over
-        said = [printable(short(session["sessionId"])), session_name(session)]
+        parts = [printable(short(session["sessionId"])), session_name(session)]
         verb = "session ended" if is_over else "session began"
-        yield self._line(_agent(session), "over" if is_over else "session", " ".join([verb, *filter(None, said)]))
+        yield self._line(_agent(session), "over" if is_over else "session", " ".join([verb, *filter(None, parts)]))
 
     def _step(self, session: dict[str, Any], step: dict[str, Any]) -> Iterator[str]:
         state, name = step["state"], step["stepId"]
@@ -235,13 +235,13 @@ class EventLines:
         author = self._painter.paint(cell(who, room, self._width), "dim")
         left = self._width - len(self._clock) - room - len("    ") - 1 - (2 + columns(end) if end else 0)
         if file is None:
-            said = fit(text, left)
+            message = fit(text, left)
         else:
             widest = sum(len(part) for part, _ in count_words(file))
             title = fit_title(file, max(_LEAST, left - len("M ") - len("  ") - widest))
-            said = f"{self._painter.paint(*letter_of(file))} {title}  {counts(self._painter, file)}"
+            message = f"{self._painter.paint(*letter_of(file))} {title}  {counts(self._painter, file)}"
         sign = self._painter.paint(sign, style) if style else sign
-        return f"{time}  {author} {sign} {said}{'  ' if end else ''}{self._painter.paint(end, 'dim')}".rstrip()
+        return f"{time}  {author} {sign} {message}{'  ' if end else ''}{self._painter.paint(end, 'dim')}".rstrip()
 
 
 def _agent(session: dict[str, Any]) -> str:

@@ -53,8 +53,8 @@ class DaemonCandidates:
             sessions = backend.request("session/list", {})["sessions"]
             learn(backend, sessions)
             for session in sessions[::-1]:
-                said = (agent_name(session), session_name(session), ago(moment(session["startedAt"]), local_now()))
-                yield f"{short(session['sessionId'])} ", ", ".join(filter(None, said))
+                parts = (agent_name(session), session_name(session), ago(moment(session["startedAt"]), local_now()))
+                yield f"{short(session['sessionId'])} ", ", ".join(filter(None, parts))
 
         return self._asked(ask)
 
@@ -169,10 +169,10 @@ def _steps(backend: Backend, word: str) -> Iterator[Candidate]:
     worthy = [step for step in steps if not is_empty(step)] or steps
     learn(backend, worthy[:_SHOWN])
     for step in worthy[:_SHOWN]:
-        said = " ".join(one_line(step[key]) for key in ("agent", "tool", "description") if step.get(key))
+        text = " ".join(one_line(step[key]) for key in ("agent", "tool", "description") if step.get(key))
         name = short(step["stepId"])
         name = name if name.startswith(word) else step["stepId"]
-        yield f"{name} ", ", ".join(filter(None, (f"step {said}".strip(), ago(moment(step["startedAt"]), now))))
+        yield f"{name} ", ", ".join(filter(None, (f"step {text}".strip(), ago(moment(step["startedAt"]), now))))
 
 
 def _hashes(backend: Backend, word: str) -> Iterator[Candidate]:

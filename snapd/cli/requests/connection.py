@@ -55,8 +55,8 @@ def folder_of(options: argparse.Namespace) -> str:
         while above != (above := os.path.dirname(above)) and not is_known(above):
             pass
         if is_known(above):
-            said = f"no snapshots of {printable(folder)} itself yet; {printable(above)} has its files"
-            print_once(f"snapd: {said}: 'snapd -C {shell_name(above)}' works there")
+            text = f"no snapshots of {printable(folder)} itself yet; {printable(above)} has its files"
+            print_once(f"snapd: {text}: 'snapd -C {shell_name(above)}' works there")
     return folder
 
 
@@ -81,10 +81,10 @@ def _suggest_former(folder: str, locations: Locations) -> None:
     from snapd.folders.former import former_histories, is_another
 
     former = [] if known else former_histories(store, real)
-    said: list[FormerHistory] = [{"folder": each.folder, "store": each.store, "reason": each.why} for each in former]
+    matches: list[FormerHistory] = [{"folder": each.folder, "store": each.store, "reason": each.why} for each in former]
     if is_another(store, real):
-        said.append({"folder": real, "store": store, "reason": "replaced"})
-    for words in former_words(said):
+        matches.append({"folder": real, "store": store, "reason": "replaced"})
+    for words in former_words(matches):
         print_once(f"snapd: {printable(words)}")
 
 

@@ -161,8 +161,8 @@ def _show(
         for line in _planned(options, painter, method, params, result, terminal=sys.stdout.isatty()):
             print(line)
     if not options.json and not options.dry_run:
-        told = not result["applied"] or _conflicts(result) or _is_elsewhere(result) or not _is_turned(method, result)
-        for line in [*excerpts(Painter(options, sys.stderr), result), *advice(options, method, result)] if told else ():
+        text = not result["applied"] or _conflicts(result) or _is_elsewhere(result) or not _is_turned(method, result)
+        for line in [*excerpts(Painter(options, sys.stderr), result), *advice(options, method, result)] if text else ():
             print(line, file=sys.stderr)
     if not options.dry_run and not result["applied"]:
         return NOT_ALL
@@ -206,8 +206,8 @@ def _signed(painter: Painter, method: str, params: dict[str, Any], result: dict[
 
 def _lost_lines(painter: Painter, method: str, result: dict[str, Any]) -> list[str]:
     """Returns lines about files that the undone steps changed and that cannot be restored."""
-    said = format_uncaptured(result["steps"]) if method == "session/undo" else None
-    return [] if said is None else [painter.paint(said, "yellow")]
+    text = format_uncaptured(result["steps"]) if method == "session/undo" else None
+    return [] if text is None else [painter.paint(text, "yellow")]
 
 
 def _is_turned(method: str, result: dict[str, Any]) -> bool:
@@ -248,14 +248,14 @@ def advice(options: argparse.Namespace, method: str, result: dict[str, Any]) -> 
     unchanged = result["before"] == result["after"]
     if not any(row["outcome"] == "conflict" for row in result["files"]):
         return _elsewhere(result) if result["applied"] else []
-    said = "nothing was changed: there are conflicts" if unchanged else "the files in conflict were left as they are"
+    text = "nothing was changed: there are conflicts" if unchanged else "the files in conflict were left as they are"
     commands = _commands(options, method, result)
     if not commands:
         return [
-            f"snapd: {said}",
+            f"snapd: {text}",
             "hint: add --on-conflict overwrite to write them too; a snapshot keeps them as they are now",
         ]
-    lines = [f"snapd: {said}", "hint: settle it with one of these; a snapshot keeps the files as they are now"]
+    lines = [f"snapd: {text}", "hint: settle it with one of these; a snapshot keeps the files as they are now"]
     for command in commands:
         lines.append(f"  {command} --on-conflict overwrite")
         lines.append(f"  {command} --on-conflict keep")

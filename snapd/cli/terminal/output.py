@@ -179,11 +179,11 @@ def print_error(error: Exception, before: str = "", *, as_json: bool = False) ->
 
     `before` says what the error prevented.
     """
-    told = errors.readable(error)
+    text = errors.readable(error)
     if as_json:
-        print_json(errors.as_json(told))
+        print_json(errors.as_json(text))
     else:
-        print(f"snapd: {before}{printable(told.message)}\nhint: {printable(told.hint)}", file=sys.stderr)
+        print(f"snapd: {before}{printable(text.message)}\nhint: {printable(text.hint)}", file=sys.stderr)
 
 
 def print_json(value: Any) -> None:

@@ -35,10 +35,10 @@ def why(contested: dict[str, Any], now: datetime | None = None) -> str:
     by = [each for each in contested["by"] if not each.get("elsewhere")]
     if reason == "shared" and by:
         return f"shared with {_listed(_name(each) for each in by)}: both were at work"
-    said = reason_text(reason)
+    text = reason_text(reason)
     if reason in _SOMEBODY_DID and by:
-        return f"{said} by {_listed(_author(each, now or local_now()) for each in by)}"
-    return said
+        return f"{text} by {_listed(_author(each, now or local_now()) for each in by)}"
+    return text
 
 
 def whose(changed_by: dict[str, Any], now: datetime | None = None) -> str:
@@ -151,14 +151,14 @@ def _side(painter: Painter, title: str, lines: list[str], style: str, width: int
 def format_uncaptured(steps: Iterable[dict[str, Any]]) -> str | None:
     """Describes what happened to files that no snapshot has while steps were open."""
     happened = {each["file"]: each["change"] for step in steps for each in step.get("uncaptured", ())}
-    said = []
+    parts = []
     for change in ("deleted", "changed"):
         files = sorted(file for file, what in happened.items() if what == change)
         if files:
             more = f" and {len(files) - _LOST_FILES} more" if len(files) > _LOST_FILES else ""
             verb = "was" if len(files) == 1 else "were"
-            said.append(f"{', '.join(map(printable, files[:_LOST_FILES]))}{more} {verb} {change}")
-    return f"not in snapshots: {'; '.join(said)}" if said else None
+            parts.append(f"{', '.join(map(printable, files[:_LOST_FILES]))}{more} {verb} {change}")
+    return f"not in snapshots: {'; '.join(parts)}" if parts else None
 
 
 def signature_words(signature: Mapping[str, Any] | None) -> str:

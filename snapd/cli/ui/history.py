@@ -130,7 +130,7 @@ class History:
             return
         open_now = {step["stepId"]} if step["state"] == "open" else set()
         self.open_steps = self.open_steps - {step["stepId"]} | open_now
-        said = {
+        fields = {
             "kind": "step",
             "at": step["startedAt"],
             "step": step,
@@ -138,15 +138,15 @@ class History:
             "files": step.get("files", []),
             **({"after": step["to"]} if "to" in step else {}),
         }
-        at = next((at for at, entry in enumerate(self.entries) if key_of(entry) == key_of(said)), None)
+        at = next((at for at, entry in enumerate(self.entries) if key_of(entry) == key_of(fields)), None)
         if at is not None:
-            self.entries[at] = said
+            self.entries[at] = fields
             return
-        at = next((at for at, entry in enumerate(self.entries) if entry["at"] <= said["at"]), None)
+        at = next((at for at, entry in enumerate(self.entries) if entry["at"] <= fields["at"]), None)
         if at is not None:
-            self.entries.insert(at, said)
+            self.entries.insert(at, fields)
         elif self.cursor is None:
-            self.entries.append(said)
+            self.entries.append(fields)
 
 
 @attrs.frozen

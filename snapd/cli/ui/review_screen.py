@@ -146,8 +146,8 @@ class ReviewScreen(ModalScreen[None]):
     def _draw(self) -> None:
         pending = self.files.pending
         count = len(pending.files)
-        said = f"{count} file{'' if count == 1 else 's'} to review" if count else "nothing to review"
-        self._status.update(" · ".join(filter(None, [said, printable(self._folder), self._state])))
+        text = f"{count} file{'' if count == 1 else 's'} to review" if count else "nothing to review"
+        self._status.update(" · ".join(filter(None, [text, printable(self._folder), self._state])))
 
     @on(Rows.Moved)
     def _moved(self, event: Rows.Moved) -> None:

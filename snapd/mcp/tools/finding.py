@@ -153,13 +153,13 @@ def checkpoint(call: Call, params: CheckpointParams) -> Answer:
     skipped = [structure(row, Skipped) for row in taken["skipped"][:MAX_FILES]]
     moved = older is not None and older != snapshot
     result = Checkpoint(name=name, snapshot=snapshot, moved=moved or None, skipped=skipped)
-    said = f"Checkpoint {name!r} is snapshot {snapshot}."
+    text = f"Checkpoint {name!r} is snapshot {snapshot}."
     if moved:
-        said += f" Until now the name stood for {older}."
+        text += f" Until now the name stood for {older}."
     if taken["skipped"]:
         names = ", ".join(f"{row['file']} ({row['reason']})" for row in taken["skipped"][:MAX_FILES])
-        said += f" {len(taken['skipped'])} files could not be captured: {names}"
-    return Answer(result, said)
+        text += f" {len(taken['skipped'])} files could not be captured: {names}"
+    return Answer(result, text)
 
 
 def _record(call: Call, name: str) -> str:

@@ -223,10 +223,10 @@ def _cut_blame(call: Call, params: BlameParams, runs: Sequence[BlamedLines], tex
     for run in runs:
         start, stop = max(run["start"], first), min(run["start"] + run["count"] - 1, end)
         if start <= stop and len(ranges) < MAX_RANGES:
-            said = None if shown is None else "\n".join(shown[start - first : stop - first + 1])
-            ranges.append(_range(call, run, start, stop, said))
-    told = ranges[-1].last if ranges else last
-    note = None if told == last else f"There is more: call again with `first` {told + 1}."
+            message = None if shown is None else "\n".join(shown[start - first : stop - first + 1])
+            ranges.append(_range(call, run, start, stop, message))
+    words = ranges[-1].last if ranges else last
+    note = None if words == last else f"There is more: call again with `first` {words + 1}."
     return Blame(path=params.path, line_count=count, ranges=ranges, note=note)
 
 
@@ -235,11 +235,11 @@ def _fitting(lines: Sequence[str]) -> list[str]:
     matches: list[str] = []
     room = MAX_TEXT
     for line in lines:
-        said = line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}… ({len(line)} characters)"
-        room -= len(said) + 1
+        text = line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}… ({len(line)} characters)"
+        room -= len(text) + 1
         if room < 0:
             break
-        matches.append(said)
+        matches.append(text)
     return matches
 
 

@@ -107,7 +107,7 @@ def note(
     tool: str, status: Status, *, token: str | None, left: int, unanswered: bool, differs: bool, cut_note: str | None
 ) -> str:
     """Explains a status and what to do next, in the structured result too: some clients show models only that."""
-    said: dict[Status, str] = {
+    fields: dict[Status, str] = {
         "planned": f"This is a plan; nothing was changed yet. To carry it out, call `{tool}` again with the same "
         f'arguments and token "{token}".',
         "done": "This was done.",
@@ -119,7 +119,7 @@ def note(
         "declined": "Nothing was changed: the user was asked, and they, or the client for them, did not agree. Do not "
         "try again unless they ask for it.",
     }
-    sentences = [said[status]]
+    sentences = [fields[status]]
     if unanswered:
         sentences.insert(0, "The user dismissed the question, or could not be asked.")
     if left and status in ("planned", "refused", "done"):

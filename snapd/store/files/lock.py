@@ -80,5 +80,5 @@ def _command(pid: int) -> str:
     except OSError:
         # another system, another container, or it has just ended
         return ""
-    said = " ".join("".join(each if each.isprintable() else " " for each in " ".join(words)).split())
-    return f" ({said})" if said else ""
+    text = " ".join("".join(each if each.isprintable() else " " for each in " ".join(words)).split())
+    return f" ({text})" if text else ""

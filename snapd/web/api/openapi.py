@@ -155,7 +155,7 @@ def _refusal(kinds: list[str]) -> dict[str, Any]:
 
 
 def _problem() -> dict[str, Any]:
-    said = {
+    fields = {
         "type": ("string", "`urn:snapd:problem:` and the kind."),
         "title": ("string", "The kind in words."),
         "status": ("integer", "The status of the answer."),
@@ -166,8 +166,8 @@ def _problem() -> dict[str, Any]:
     return {
         "type": "object",
         "description": "An error. It may have more fields that name what it is about, such as `field` or `file`.",
-        "properties": {name: {"type": kind, "description": doc} for name, (kind, doc) in said.items()},
-        "required": list(said),
+        "properties": {name: {"type": kind, "description": doc} for name, (kind, doc) in fields.items()},
+        "required": list(fields),
     }
 
 

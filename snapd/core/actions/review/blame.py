@@ -146,11 +146,11 @@ class TextBlame(_LineHistory):
         """Yields all versions at a path, and those of the same files before they came there."""
         unrecorded = [change for change in look.unrecorded if change.path == path]
         source = next((change.source for change in unrecorded if change.source is not None), None)
-        told: set[tuple[RelPath, int]] = set()
-        result = self._all_of(source or path, look.last + 1, unrecorded, told, texts)
+        parts: set[tuple[RelPath, int]] = set()
+        result = self._all_of(source or path, look.last + 1, unrecorded, parts, texts)
         if source is not None:
             # since the last event, it came to where another file was
-            result = chain(self._all_of(path, look.last + 1, (), told, texts), result)
+            result = chain(self._all_of(path, look.last + 1, (), parts, texts), result)
         is_known = False
         for version in result:
             is_known = True
@@ -164,17 +164,17 @@ class TextBlame(_LineHistory):
         path: RelPath,
         before: int,
         unrecorded: Iterable[FileChange],
-        told: set[tuple[RelPath, int]],
+        parts: set[tuple[RelPath, int]],
         texts: Texts,
     ) -> Iterator[Version]:
-        """Yields the versions of a file, after those of the files that it replaced; skips what `told` has."""
-        if (path, before) in told:
+        """Yields the versions of a file, after those of the files that it replaced; skips what `parts` has."""
+        if (path, before) in parts:
             # files that take turns at several names replace each other again and again
             return
-        told.add((path, before))
+        parts.add((path, before))
         line = lineage_of(self._store.timeline, path, before)
         for name, seq in line.replaced:
-            yield from self._all_of(name, seq, (), told, texts)
+            yield from self._all_of(name, seq, (), parts, texts)
         events = self._attributor.attributed(line.rows)
         made = [*((changes, event.milliseconds) for event, changes in events), (list(unrecorded), None)]
         yield from _texts_of(self._folds(made, line.replaced, texts))
@@ -408,16 +408,16 @@ def _noted(
             name, committed = candidate, equal
     if name is None:
         return NotedLines({})
-    told = file.noted(name, texts.call)
+    message = file.noted(name, texts.call)
     lines_noted, commits = dict[int, NotedCommit](), dict[int, GitCommit]()
     for line in chain.from_iterable(before):
         at = committed.get(line, -1)
-        if at in told.commits:
-            commits[line] = told.commits[at]
-        noted = told.lines.get(at)
+        if at in message.commits:
+            commits[line] = message.commits[at]
+        noted = message.lines.get(at)
         if noted is not None and (milliseconds is None or noted.seconds * 1000 <= milliseconds):
             lines_noted[line] = noted
-    return NotedLines(lines_noted, commits, told.problems)
+    return NotedLines(lines_noted, commits, message.problems)
 
 
 def _equal(committed: list[bytes], wanted: list[bytes], texts: Texts) -> dict[int, int]:
