@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 PYTHON = ("snapd", "clients/python", "scripts", "benchmarks")
-OTHERS = {
-    ".lua": ("clients/neovim/lua",),
-    ".ts": ("clients/typescript/src", "vscode-extension/src"),
-    ".tsx": ("clients/web/src",),
-}
 NAMES = {
-    "about": "event_ids, subject",
+    "ABOUT": "SESSION_OPERATIONS",
+    "HEARD": "SPAN_STEPS",
+    "SEEN": "STEP_EVENTS",
     "attesting": "note_attribution",
     "desk": "host",
     "found": "backend, matches, result",
@@ -78,17 +78,29 @@ MODULES = {
     "weighing": "size_estimate",
     "when": "time_spec",
 }
+STORED = (
+    "snapd/core/actions/sessions.py",
+    "snapd/core/actions/step_changes.py",
+    "snapd/model/timeline.py",
+    "snapd/store/timeline/queries.py",
+)
+EXCEPTIONS = {
+    # fields of answers in JSON, which are a contract
+    ("snapd/agents/status.py", "found"),
+    ("snapd/cli/commands/agent.py", "found"),
+    ("snapd/cli/commands/doctor.py", "found"),
+    ("snapd/wire/sharing.py", "told"),
+    ("clients/python/snapd_client/protocol.py", "told"),
+    # a column of `timeline.db`, and a field of the stored event
+    *((path, "spoken_for") for path in STORED),
+}
 PHRASES = {
-    "by its name (an id)": "by its id",
     "by well-kept hands": "well maintained",
     "does it again": "redoes it",
-    "has fetched it keeps it": "anyone who fetched it keeps a copy",
-    "is no error": "is an outcome, not an error",
+    "fetched it keeps it": "anyone who fetched it keeps a copy",
     "of our own making": "that snapd created",
     "to be let in": "to authenticate",
-    "without a word": "silently",
 }
-PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs")
 
 
 def python_files() -> list[Path]:
@@ -117,3 +129,58 @@ def definitions(path: Path) -> list[tuple[int, str, bool]]:
             case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
                 names.append((node.lineno, name, False))
     return [(line, name.lstrip("_"), is_class) for line, name, is_class in names]
+
+
+def test_names() -> None:
+    assert [
+        f"{path.relative_to(ROOT)}:{line}: {name}: use {NAMES[name]}"
+        for path in python_files()
+        for line, name, is_class in definitions(path)
+        if not is_class and name in NAMES and (str(path.relative_to(ROOT)), name) not in EXCEPTIONS
+    ] == []
+
+
+def test_names_of_classes() -> None:
+    assert [
+        f"{path.relative_to(ROOT)}:{line}: {name}: use {CLASSES[name]}"
+        for path in python_files()
+        for line, name, is_class in definitions(path)
+        if is_class and name in CLASSES
+    ] == []
+
+
+def test_names_of_modules() -> None:
+    packages = (path for path in python_files() if path.is_relative_to(ROOT / "snapd"))
+    assert [str(path.relative_to(ROOT)) for path in packages if path.stem.lstrip("_") in MODULES] == []
+
+
+def test_phrases() -> None:
+    """In messages, comments and pages."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *python_files()]
+    pattern = re.compile("|".join(map(re.escape, PHRASES)))
+    assert [
+        f"{path.relative_to(ROOT)}:{number}: {match[0]}: write {PHRASES[match[0]]}"
+        for path in pages
+        for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1)
+        for match in pattern.finditer(line)
+    ] == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "found = 1",
+        "for found in (): pass",
+        "[found for found in ()]",
+        "self.told = 1",
+        "def _tell(): pass",
+        "def f(said): pass",
+        "with open('a') as heard: pass",
+        "import os as told",
+        "HEARD = ''",
+    ],
+)
+def test_each_way_to_define_a_name_counts(tmp_path: Path, code: str) -> None:
+    path = tmp_path / "module.py"
+    path.write_text(code, encoding="utf-8")
+    assert [name for _, name, _ in definitions(path) if name in NAMES]

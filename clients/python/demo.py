@@ -139,12 +139,12 @@ class Agent:
         """Undoes one step."""
         began = time.perf_counter()
         outcome = self.client.session_undo(self.session, step_id=self.steps[description], **options)
-        return self._told("undone", outcome, began)
+        return self._report("undone", outcome, began)
 
     def redo(self) -> Any:
         """Redoes the step that was undone last."""
         began = time.perf_counter()
-        return self._told("redone", self.client.session_redo(self.session), began)
+        return self._report("redone", self.client.session_redo(self.session), began)
 
     def received(self, last: int) -> list[tuple[str, Any]]:
         """Its notifications up to a number."""
@@ -156,7 +156,7 @@ class Agent:
             matches.append((push.method, push.params))
         return matches
 
-    def _told(self, what: str, outcome: Any, began: float) -> Any:
+    def _report(self, what: str, outcome: Any, began: float) -> Any:
         took = (time.perf_counter() - began) * 1000
         say(f"  {what if outcome['applied'] else 'refused'} in {took:.1f} ms: {outcomes(outcome)}")
         return outcome

@@ -179,7 +179,7 @@ class Conversation:
         turns = self._sessions.get(text(params, "sessionId") or "")
         if turns is None:
             return Verdict(line)
-        words = messages.said(params.get("prompt"))
+        words = messages.prompt_text(params.get("prompt"))
         command = command_in(words) if turns.offers else None
         if command is not None:
             self._run_command(turns, command, message)

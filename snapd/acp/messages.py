@@ -161,7 +161,7 @@ def request_key(message: Message) -> str:
     return json.dumps(message.get("id"))
 
 
-def said(prompt: Any) -> str:
+def prompt_text(prompt: Any) -> str:
     """The text of a prompt, without images, files and other content."""
     blocks = prompt if isinstance(prompt, list) else []
     texts = [text(block, "text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"]

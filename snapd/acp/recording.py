@@ -70,7 +70,7 @@ class Recording:
     def __init__(self, folder: str, connect: Callable[[str], Backend]) -> None:
         self.folder = folder
         self._connect = connect
-        self._found: Backend | None = None
+        self._backend: Backend | None = None
         self._orders: queue.SimpleQueue[_Order | None] = queue.SimpleQueue()
         self._late: Step | None = None
         self._refusal: Exception | None = None
@@ -181,8 +181,8 @@ class Recording:
                 # an error must not end this thread: callers wait for it
                 logger.exception("cannot %s in %s", order.what, self.folder)
                 order.failed(error)
-        if self._found is not None:
-            self._found.close()
+        if self._backend is not None:
+            self._backend.close()
 
     def _do(self, order: _Order) -> None:
         if self._refusal is not None and not order.opens:
@@ -196,15 +196,15 @@ class Recording:
             order.work(self._open())
 
     def _open(self) -> Backend:
-        if self._found is not None:
-            return self._found
+        if self._backend is not None:
+            return self._backend
         try:
-            self._found = self._connect(self.folder)
+            self._backend = self._connect(self.folder)
         except _FAILURES as error:
             self._refusal = error
             raise
         self._refusal = None
-        return self._found
+        return self._backend
 
 
 class Daemon:

@@ -156,7 +156,7 @@ def _codex(wired: HookFile) -> Iterator[Wrong]:
         off += known.get("enabled") is False
     if untrusted:
         text = "1 hook is" if untrusted == 1 else f"{untrusted} hooks are"
-        yield f"{text} not trusted, so Codex leaves them out without a word", "start codex, enter /hooks, trust them"
+        yield f"{text} not trusted, so Codex silently ignores them", "start codex, enter /hooks, trust them"
     if off:
         yield "hooks are switched off in Codex", "start codex, enter /hooks, and switch them on"
 

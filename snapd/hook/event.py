@@ -80,7 +80,7 @@ class Event:
         self.prompt = ""
         self.about: str | None = None
         self.process = os.environ.get(dialect.process, "") if dialect.process else ""
-        self.transcript = _found(payload, (("transcript_path",),)) if dialect.interrupted else None
+        self.transcript = _value_at(payload, (("transcript_path",),)) if dialect.interrupted else None
         if self.kind is None:
             return
         session_id = self._text(payload, dialect.session, "the session")
@@ -102,7 +102,7 @@ class Event:
     def _folder(self, payload: dict[str, Any]) -> str:
         directory = path_of(self._text(payload, self.dialect.folder, "the folder") or "")
         if not directory:
-            files = map(path_of, named(_input(_found(payload, self.dialect.given))))
+            files = map(path_of, named(_input(_value_at(payload, self.dialect.given))))
             directory = next((os.path.dirname(file) for file in files if os.path.isabs(file)), "") or os.getcwd()
             # a replay runs in another directory
             payload[next(path[0] for path in self.dialect.folder if len(path) == 1)] = directory
@@ -115,14 +115,14 @@ class Event:
         tool = self._text(payload, dialect.tool, "the tool") or dialect.tools.get(self.name)
         if not tool:
             raise NotAnEvent(f"{self.name} names no tool")
-        call = ToolCall(tool, _input(_found(payload, dialect.given)), self._call_id(payload))
+        call = ToolCall(tool, _input(_value_at(payload, dialect.given)), self._call_id(payload))
         if dialect.tasks_are_subagents and tool.lower() in SUBAGENTS and call.call_id is not None:
             self.kind = SUB_BEGIN if self.kind == BEGIN else SUB_END
             self.subagent = call.call_id
             self.about = self.words(call)
         elif not begins_step(tool):
             self.kind = None
-        answer = _found(payload, dialect.answer)
+        answer = _value_at(payload, dialect.answer)
         self.in_background = any(
             isinstance(directory, dict) and bool(directory.get(name))
             for directory, name in ((answer, "backgroundTaskId"), (call.given, "is_background"))
@@ -157,7 +157,7 @@ class Event:
 
     @staticmethod
     def _text(payload: Mapping[str, Any], paths: tuple[Path, ...], what: str) -> str | None:
-        value = _found(payload, paths)
+        value = _value_at(payload, paths)
         if value is not None and not isinstance(value, str):
             raise NotAnEvent(f"{what} is no text")
         return value
@@ -205,7 +205,7 @@ def _notified(prompt: str) -> str | None:
     return None if result is None else result[1].strip()
 
 
-def _found(payload: Any, paths: tuple[Path, ...]) -> Any:
+def _value_at(payload: Any, paths: tuple[Path, ...]) -> Any:
     for path in paths:
         value = payload
         for key in path:

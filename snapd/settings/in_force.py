@@ -165,31 +165,31 @@ class FolderSettings:
     @property
     def capture(self) -> CaptureSettings:
         """See `Policy.capture`."""
-        return _settings(self._found(None)).capture
+        return _settings(self._values_for(None)).capture
 
     @property
     def kept(self) -> Retention:
         """See `Policy.kept`."""
-        return _settings(self._found(None)).kept
+        return _settings(self._values_for(None)).kept
 
     @property
     def keeps_prompts(self) -> bool:
         """See `Policy.keeps_prompts`."""
-        return _settings(self._found(None)).prompts
+        return _settings(self._values_for(None)).prompts
 
     @property
     def notifies_agents(self) -> bool:
         """See `Policy.notifies_agents`."""
-        return _settings(self._found(None)).tell_agents
+        return _settings(self._values_for(None)).tell_agents
 
     def enabled(self, client: Hashable) -> bool:
         """See `Policy.enabled`."""
-        enabled: bool = self._found(client)["snapshot"][0]
+        enabled: bool = self._values_for(client)["snapshot"][0]
         return enabled
 
     def in_use(self, client: Hashable) -> tuple[SettingInUse, ...]:
         """See `Policy.in_use`."""
-        result = self._found(client)
+        result = self._values_for(client)
         return tuple(SettingInUse(name, *result[name]) for name in result)
 
     @property
@@ -197,7 +197,7 @@ class FolderSettings:
         """See `Policy.problem`."""
         return self._base.problem
 
-    def _found(self, asking: Hashable) -> SettingValues:
+    def _values_for(self, asking: Hashable) -> SettingValues:
         """Returns the settings in force as a client sees them; None for those of every client."""
         with self._lock:
             clients = tuple(self._clients)

@@ -280,7 +280,7 @@ class Exports:
     """The exports of the workspace into `scratch`; with `reuse`, keeps what is there, except files of a snapshot."""
 
     def __init__(self, backend: Backend, root: bytes, scratch: Scratch, *, reuse: bool) -> None:
-        self._found = backend
+        self._backend = backend
         self._root = root
         self._scratch = scratch
         self._reuse = reuse
@@ -290,13 +290,13 @@ class Exports:
         """Makes the folder match a snapshot; returns its path."""
         about: ExportParams = {"hash": tree, "directory": to_uri(self._scratch.path)}
         if self._tree is None:
-            ask(self._found, "snapshot/export", about)
+            ask(self._backend, "snapshot/export", about)
             self._scratch.note(None)
         else:
-            patch = ask(self._found, "snapshot/patch", {"hash": self._tree, "to": tree})
+            patch = ask(self._backend, "snapshot/patch", {"hash": self._tree, "to": tree})
             wrong = self._scratch.clear(map(self._relative, patch["files"]), keep=self._reuse)
             names = [absolute(self._root, path) for path in sorted(wrong)]
-            ask(self._found, "snapshot/export", {**about, "files": names})
+            ask(self._backend, "snapshot/export", {**about, "files": names})
             self._scratch.note(wrong)
         self._tree = tree
         return self._scratch.path
@@ -340,7 +340,7 @@ def print_result(painter: Painter, answer: dict[str, Any]) -> None:
     """Prints the result, and next steps on standard error."""
     outcome, suspects = answer["outcome"], answer["suspects"]
     if outcome == "found":
-        lines, hint = _found(painter, suspects[0], answer["exitCode"])
+        lines, hint = _format_suspect(painter, suspects[0], answer["exitCode"])
     elif outcome == "unclear":
         lines = ["one of these broke it; the command skipped the snapshots between them:"]
         lines += [f"  {_format_owner(painter, suspect)}" for suspect in suspects]
@@ -351,7 +351,7 @@ def print_result(painter: Painter, answer: dict[str, Any]) -> None:
     print(f"hint: {hint}", file=sys.stderr)
 
 
-def _found(painter: Painter, suspect: dict[str, Any], code: int) -> tuple[list[str], str]:
+def _format_suspect(painter: Painter, suspect: dict[str, Any], code: int) -> tuple[list[str], str]:
     lines = [f"{_format_owner(painter, suspect)} broke it (exit code {code})"]
     lines += [f"prompt: {one_line(prompt)}" for prompt in suspect["prompts"]]
     lines.append(summary(painter, suspect["files"]))

@@ -72,7 +72,7 @@ class Watch:
 
     def __init__(self, options: argparse.Namespace, remote_backend: RemoteBackend, client: Client) -> None:
         self._json = options.json
-        self._found = remote_backend
+        self._backend = remote_backend
         self._subscription = client.subscribe(_NOTIFICATIONS)
         self._event_lines = EventLines(Painter(options))
 
@@ -105,13 +105,13 @@ class Watch:
             return
         # if the daemon just ended, ids are shown in full, and the next request reports it
         with suppress(SnapdError):
-            learn(self._found, params)
+            learn(self._backend, params)
         for line in self._event_lines.lines(method, params, local_now(), terminal_width()):
             print(line, flush=True)
 
     def _look_around(self) -> None:
         """Finds out which steps are open, since their start was not notified."""
-        self._event_lines.go_on(self._found.request("snapshot/status", {})["openSteps"])
+        self._event_lines.go_on(self._backend.request("snapshot/status", {})["openSteps"])
 
 
 class EventLines:

@@ -67,10 +67,10 @@ class Link:
         learn(self._backend, answer)
         return answer
 
-    def listen(self, hear: Callable[[str, dict[str, Any]], None]) -> None:
-        """Calls `hear` with the method and params of each notification, in this thread, until `close`."""
+    def listen(self, on_event: Callable[[str, dict[str, Any]], None]) -> None:
+        """Calls `on_event` with the method and params of each notification, in this thread, until `close`."""
         for notification in self._notifications:
-            hear(notification.method, notification.params)
+            on_event(notification.method, notification.params)
 
     def close(self) -> None:
         """Ends the connection and all waiting requests."""

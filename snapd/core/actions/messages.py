@@ -121,7 +121,7 @@ class NewsLook:
     """The state of the work tree when the news of a session was requested."""
 
     session_id: SessionId
-    told: _LastNotice | None  # when the agent was last notified; None if never
+    last_notice: _LastNotice | None  # when the agent was last notified; None if never
     events: Sequence[Event]  # those since then, oldest first
     latest: Span | None  # what changed since the last of them
     now: _LastNotice  # the end of this notification
@@ -141,7 +141,7 @@ class SessionNews:
     _step_changes: StepChanges
     _policy: Policy
     _former: Callable[[], Iterable[FormerHistory]]
-    _told: dict[SessionId, _LastNotice] = attrs.field(factory=dict, init=False)
+    _last_notices: dict[SessionId, _LastNotice] = attrs.field(factory=dict, init=False)
 
     def take_news(self, session_id: SessionId, call: Call) -> News:
         """Returns what others did since the last call, and records that the agent knows it now.
@@ -164,20 +164,20 @@ class SessionNews:
 
     def since(self, look: NewsLook, call: Call) -> News:
         """Returns what others did until a look, and records that the agent knows it now."""
-        session_id, last_notice = look.session_id, look.told
+        session_id, last_notice = look.session_id, look.last_notice
         news = News()
         if last_notice is not None and self._policy.notifies_agents:
             touched = self._touched_by_others(session_id, last_notice, look.events, look.latest, call)
             undone, redone = self._turned(session_id, look.events, call)
             news = News(undone, redone, self._changed(session_id, last_notice.tree, look.now.tree, touched, call))
-        if session_id not in self._told and self._policy.notifies_agents:
+        if session_id not in self._last_notices and self._policy.notifies_agents:
             news = attrs.evolve(news, former=tuple(self._former()))
-        self._told[session_id] = look.now
+        self._last_notices[session_id] = look.now
         return news
 
     def _since(self, session_id: SessionId) -> tuple[_LastNotice | None, list[Event]]:
         """Returns the last notification, None if never; and the events since then, oldest first."""
-        last_notice = self._told.get(session_id)
+        last_notice = self._last_notices.get(session_id)
         if last_notice is not None and not self._store.knows(last_notice.tree):
             # a cleanup removed that snapshot
             last_notice = None

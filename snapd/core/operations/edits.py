@@ -184,7 +184,7 @@ class Edits:
         before: dict[RelPath, Entry | None] = {}
         saved: dict[RelPath, Entry] = {}
         for one in typed:
-            result = self._found(one, head, now)
+            result = self._locate(one, head, now)
             if result is not None:
                 before[one.path], saved[one.path] = result
         if saved:
@@ -222,7 +222,7 @@ class Edits:
         if span is not None:
             self._append(snapshot, attrs.evolve(span, steps=(*span.steps, *self._recent)), what)
 
-    def _found(self, typed: TypedText, head: SnapshotId, now: Snapshot) -> tuple[Entry | None, Entry] | None:
+    def _locate(self, typed: TypedText, head: SnapshotId, now: Snapshot) -> tuple[Entry | None, Entry] | None:
         """Returns the file before the typing and as saved; None if it was not saved, or nothing of that is left."""
         entry = file_at(self._store.entry_in, now.tree, typed.path)
         if entry is None or entry.mode == SYMLINK:

@@ -324,13 +324,13 @@ class PendingFiles:
                 continue
             is_taken = self._is_taken(change, draft, seq, texts)
             for each in _split_move(change) if is_taken else (change,):
-                fold = self._found(each, draft, seq, texts)
+                fold = self._match(each, draft, seq, texts)
                 if fold is not None:
                     fold.add(each, texts)
                     fold.is_own = fold.is_own and not is_taken
                     draft.put(fold.path, fold)
 
-    def _found(self, change: FileChange, draft: Draft, seq: int, texts: Texts) -> FileFold | None:
+    def _match(self, change: FileChange, draft: Draft, seq: int, texts: Texts) -> FileFold | None:
         """Removes a change's file from a draft; None if nothing of it is pending, and the change adds nothing."""
         name = change.source or change.path
         file_fold = self._folded(draft.pop(name), seq, texts)

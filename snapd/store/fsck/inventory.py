@@ -211,7 +211,7 @@ class RebuiltIndex(PackIndex):
 
     def __init__(self, path: str, call: Call) -> None:
         self._path = path
-        self._found: dict[ObjectId, int] = {}
+        self._at: dict[ObjectId, int] = {}
         self._lengths: dict[int, int] = {}
         with reading(path):
             file = PackReader(path, object_cache(CACHED_BYTES, CACHED_BYTES))
@@ -222,13 +222,13 @@ class RebuiltIndex(PackIndex):
         with reading(path), open(path, "rb") as pack:
             pack.seek(max(0, os.fstat(pack.fileno()).st_size - ID_BYTES))
             checksum = pack.read()
-        super().__init__(encode_index(((oid, 0, offset) for oid, offset in self._found.items()), checksum), path)
+        super().__init__(encode_index(((oid, 0, offset) for oid, offset in self._at.items()), checksum), path)
 
     def lines(self) -> list[tuple[ObjectId, int, int]]:
         """Returns the lines of an index, see `encode_index`, with CRC-32; raises `DamagedData`, `IoError`."""
         matches = []
         with reading(self._path), open(self._path, "rb") as pack:
-            for oid, offset in self._found.items():
+            for oid, offset in self._at.items():
                 pack.seek(offset)
                 checksum, left = 0, self._lengths[offset]
                 while left and (data := pack.read(min(CHUNK_BYTES, left))):
@@ -259,11 +259,11 @@ class RebuiltIndex(PackIndex):
                 call.check()
                 try:
                     with reading(self._path):
-                        kind, data = file.object_at(offset, self._found.get)
+                        kind, data = file.object_at(offset, self._at.get)
                 except DamagedData:
                     left.append(offset)
                     continue
-                self._found[object_id(kind, data)] = offset
+                self._at[object_id(kind, data)] = offset
             if len(left) == len(pending):
                 return False
             pending = left
