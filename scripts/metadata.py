@@ -170,7 +170,7 @@ def _extension(text: str, known: Project) -> str:
     for row in SETTINGS.values():
         if (declared := offered.get(f"snapd.{row.json_name}")) is not None:
             declared["default"] = list(row.default) if isinstance(row.default, tuple) else row.default
-            sentences = [row.doc, row.kind.expected, "it holds for every program that has the folder open in snapd"]
+            sentences = [row.doc, row.kind.expected, "it applies to every program that has the folder open in snapd"]
             declared["markdownDescription"] = " ".join(f"{each[0].upper()}{each[1:]}." for each in sentences)
     return _json(text, **manifest)
 

@@ -95,11 +95,10 @@ class Workspaces:
         umask: int,
         socket: str | None,
         texts: TextDiffer | None = None,
-        host: str | None = None,
     ) -> None:
         self._locations = locations
         self._user = GitUser(locations.home, xdg_config_home)
-        self._machine = Machine(host or platform.node(), dict(os.environ), self._user)
+        self._machine = Machine(platform.node(), dict(os.environ), self._user)
         self._umask = umask
         self._socket = socket
         self.editors = Editors()

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 Method = Literal["session/undo", "session/redo"]
 
 OFFERS = (
-    Offer("undo", "Take back what the last prompt changed in your files (snapd)", "a number of prompts, or a step"),
-    Offer("redo", "Do again what /undo took back last (snapd)", "a number of prompts"),
+    Offer("undo", "Undo what the last prompt changed in your files (snapd)", "a number of prompts, or a step"),
+    Offer("redo", "Redo what /undo undid last (snapd)", "a number of prompts"),
     Offer("steps", "List what the agent changed, step by step (snapd)", "a number of prompts"),
 )
 _COMMAND = re.compile(r"/(?P<name>undo|redo|steps)(?:[ \t]+(?P<rest>\S+))?", re.ASCII)
@@ -63,12 +63,12 @@ class Question:
     @property
     def title(self) -> str:
         """The question in one line."""
-        return f"{'Take back' if self.method == 'session/undo' else 'Do again'} {self.name}?"
+        return f"{'Undo' if self.method == 'session/undo' else 'Redo'} {self.name}?"
 
     @property
     def text(self) -> str:
         """The plan as Markdown."""
-        why = "Something changed meanwhile. This would be done now:\n\n" if self.was_other else ""
+        why = "Something has changed since. This is the new plan:\n\n" if self.was_other else ""
         return why + file_lines(self.plan, redone=self.method == "session/redo")
 
 
@@ -83,7 +83,7 @@ def answer(backend: Backend, turns: Turns, command: Command, *, is_busy: bool) -
     if command.name == "steps":
         return _steps(backend, turns, command)
     if is_busy:
-        return f"The agent is still at work. Stop it, or wait until it is done; then type `/{command.name}` again."
+        return f"The agent is still working. Stop it or wait until it is done, then type `/{command.name}` again."
     count = _count(command)
     if command.name == "redo" or command.rest is None or count is not None:
         return _of_turns(backend, turns, "session/redo" if command.name == "redo" else "session/undo", count or 1)
@@ -139,7 +139,7 @@ def _of_turns(backend: Backend, turns: Turns, method: Method, count: int) -> str
     try:
         plan = backend.request(method, params)
     except NothingToUndo as error:
-        text = "nothing that the agent changed in this session is left to take back"
+        text = "nothing that the agent changed in this session is left to undo"
         raise NothingToUndo(text, hint=_LISTS) from error
     last = plan["steps"][0]
     if looked_at > 1:
@@ -158,7 +158,7 @@ def _steps(backend: Backend, turns: Turns, command: Command) -> str:
         if not steps:
             continue
         if shown == most:
-            lines.append(f"\nThere are earlier ones: `/steps {most * 2}` lists more.")
+            lines.append(f"\n`/steps {most * 2}` lists earlier ones.")
             break
         shown += 1
         lines += turn_lines(with_short_ids(backend, steps[::-1]), _prompt(backend, turns, message))
@@ -180,7 +180,7 @@ def _step(backend: Backend, turns: Turns, text: str) -> Step:
     if not steps:
         raise UnknownStep(f"there is no step {text!r} in this session", hint=_LISTS, stepId=text)
     if len(steps) > 1:
-        raise InvalidParams(f"several steps begin with {text!r}", hint="give more of its id", field="stepId")
+        raise InvalidParams(f"several steps begin with {text!r}", hint="give more digits of the id", field="stepId")
     return steps[0]
 
 

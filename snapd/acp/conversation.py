@@ -285,7 +285,7 @@ class Conversation:
         if agreed and turns.current is None:
             self._work(turns, prompt, lambda result: carry_out(result, turns, question))
             return
-        why = ": the agent is at work again" if agreed else ": the editor cannot ask" if "error" in message else ""
+        why = ": the agent is working again" if agreed else ": the editor cannot ask" if "error" in message else ""
         reason = "cancelled" if text(outcome, "outcome") == "cancelled" else "end_turn"
         self._reply(prompt, f"Nothing was changed{why}.", reason)
 

@@ -7,26 +7,28 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from snapd.model.errors import SnapdError
-from snapd.wire.words import AUTHORS, ELSEWHERE_REASONS, LEFT_OUTCOMES, STATES, agent_title, reason_text
+from snapd.wire.words import ELSEWHERE_REASONS, LEFT_OUTCOMES, STATES, agent_title, reason_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from snapd_client.protocol import ChangedBy, Contested, FileChange, FileOutcome, Step, StepsOutcome
 
-NOTHING_RECORDED = "The agent has changed nothing in this session."
+NOTHING_RECORDED = "The agent has not changed anything in this session."
 
 _OUTCOMES = {
     "restored": "restored",
     "deleted": "deleted",
     "merged": "undone; later changes stay",
-    "unchanged": "already so",
+    "unchanged": "nothing to change",
     "conflict": "**left unchanged**",
     "kept": "**left unchanged**",
     "skipped": "**left unchanged**",
     "failed": "**could not be written**",
 }
-_REDONE = {"restored": "redone", "merged": "redone; later changes stay"}
+_REDONE = {"restored": "changed again", "merged": "changed again; later changes stay"}
+_STATES = {"undone": "undone", "partly": "partly undone", "open": "running"}
+_LEFT = ("conflict", "kept", "skipped", "failed")
 _SHOWN = 30
 """The most files listed for an undo or redo."""
 _NAMED = 3
@@ -72,7 +74,7 @@ def file_lines(result: StepsOutcome, *, redone: bool) -> str:
 def turn_lines(steps: list[Step], prompt: str | None) -> list[str]:
     """Lists a turn: a line for the prompt, and one for each call that changed something. `steps` come oldest first."""
     first = steps[0]
-    name = f"**{prompt}**" if prompt else "**a prompt**" if first.get("messageId") else "**on its own**"
+    name = f"**{prompt}**" if prompt else "**a prompt**" if first.get("messageId") else "**no prompt**"
     head = f"- {_clock(first['startedAt'])} {name}"
     calls = steps
     if "partId" not in first:
@@ -117,8 +119,8 @@ def _whys(result: StepsOutcome) -> Callable[[FileOutcome], str]:
 
 
 def _who(changed_by: ChangedBy) -> str:
-    if changed_by["author"] in AUTHORS:
-        return AUTHORS[changed_by["author"]]
+    if changed_by["author"] in ("user", "unknown"):
+        return "you" if changed_by["author"] == "user" else "someone"
     if changed_by["author"] == "step":
         agent = changed_by.get("agent")
         return f"step `{changed_by['stepId']}`" + (f" of {_plain(agent_title(agent))}" if agent else "")
@@ -132,10 +134,10 @@ def _advice(result: StepsOutcome, left: list[FileOutcome], folder: str, *, redon
     names = [] if redone else list(dict.fromkeys(row["name"] for row in _contested(result)))
     steps = {step["stepId"] for step in result["steps"]}
     commands = [f"{here} {name}" for name in names if name in steps] or [here]
-    lines = ["Edit these files by hand; or type this in a terminal (a snapshot keeps their current contents):", ""]
+    lines = ["Edit these files yourself, or run one of these in a terminal (a snapshot keeps the current files):", ""]
     for command in commands:
         lines.append(f"- `{command} --on-conflict overwrite` overwrites the later changes")
-        lines.append(f"- `{command} --on-conflict keep` keeps it and resolves the conflict")
+        lines.append(f"- `{command} --on-conflict keep` keeps the later changes and resolves the conflict")
     yield "\n".join(lines)
 
 

@@ -14,7 +14,7 @@ import attrs
 
 from snapd.core.answers import SessionView, StepView
 from snapd.core.compare.file_diff import FileDelta, describe
-from snapd.core.compare.text import Blobs, TextDiffer
+from snapd.core.compare.text import SmallBlobs, TextDiffer
 from snapd.model.call import Call
 from snapd.model.errors import Cancelled
 from snapd.model.snapshot import TEN_MIB, CaptureSettings, Change, Drift, DriftQuery, Entry, ObjectId, Outcome, Skip
@@ -304,34 +304,20 @@ def changes_of(drift: Drift) -> tuple[tuple[Change, ...], dict[ObjectId, bytes]]
 
 @attrs.frozen
 class UnstoredBlobs:
-    """The blobs of a store together with others that it may lack, whose bytes are `held`; see `text.Blobs`."""
+    """The blobs of a store together with others that it may lack, whose bytes are `held`."""
 
-    stored: Blobs
+    stored: SmallBlobs
     held: Mapping[ObjectId, bytes]
 
-    def holds(self, oid: ObjectId) -> bool:
-        """Whether a blob is held, and so not read from the store."""
-        return oid in self.held
-
-    def read_blob(self, oid: ObjectId) -> bytes:
-        """See `Blobs.read_blob`."""
-        data = self.held.get(oid)
-        return self.stored.read_blob(oid) if data is None else data
-
     def read_small_blob(self, oid: ObjectId, most: int) -> bytes | None:
-        """See `Blobs.read_small_blob`."""
+        """See `SmallBlobs.read_small_blob`."""
         data = self.held.get(oid)
         if data is None:
             return self.stored.read_small_blob(oid, most)
         return data if len(data) <= most else None
 
-    def blob_size(self, oid: ObjectId) -> int:
-        """See `Blobs.blob_size`."""
-        data = self.held.get(oid)
-        return self.stored.blob_size(oid) if data is None else len(data)
-
     def blob_chunks(self, oid: ObjectId) -> Iterator[bytes]:
-        """See `Blobs.blob_chunks`."""
+        """See `SmallBlobs.blob_chunks`."""
         data = self.held.get(oid)
         return self.stored.blob_chunks(oid) if data is None else iter((data,))
 
@@ -411,9 +397,9 @@ class DriftNotifier:
         for change in difference.changes:
             call.check()
             sides = (change.old, change.new)
-            stored = [entry.oid for entry in sides if entry is not None and not blobs.holds(entry.oid)]
+            stored = [entry.oid for entry in sides if entry is not None and entry.oid not in blobs.held]
             # of larger files only the beginning is read
-            left -= sum(size for size in map(blobs.blob_size, stored) if size <= TEN_MIB)
+            left -= sum(size for size in map(self._objects.blob_size, stored) if size <= TEN_MIB)
             if left < 0:
                 return DriftNotice(difference.base, tuple(files), True)
             files.append(describe(blobs, change.path, *sides, self._texts, call, contents=False))

@@ -54,6 +54,8 @@ _NUMBER = re.compile(rb"[0-9]{1,18}")
 _TIME = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}:[0-9]{2}:[0-9]{2})(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})"
 )
+_NAMES = ("renamed_from", "branch")
+"""The fields that are bytes in the core: names of files and branches."""
 _OF_ONE_PAGE = ("cursor", "limit", "work_done_token")
 """The params that may differ from page to page."""
 
@@ -176,42 +178,46 @@ def exact_name(root: bytes, result: RelPath) -> str:
 def to_wire(kind: type[Wire], source: object, root: bytes = b"", /, **given: Any) -> Wire:
     """Builds a wire object from a core object.
 
-    A field that is not `given` comes from the attribute of its name, converted by its type: hashes from trees, strings
+    A field that is not `given` comes from the attribute of its name, converted by its type: hashes from trees, names
     from bytes, lists from tuples, wire from core objects. `file` and `uri` come from `path`.
     """
-    has_path, conversions = _conversions(kind, *given)
-    for field, convert in conversions:
-        value = getattr(source, field)
-        given[field] = value if value is None or convert is None else convert(value, root)
-    if has_path:
-        given |= name(root, source.path)  # type: ignore[attr-defined]
-    return kind(**given)
+    wire_object: Wire = _builder(kind, *given)(source, root, given)
+    return wire_object
 
 
 @cache
-def _conversions(kind: Hashable, *given: str) -> tuple[bool, tuple[tuple[str, Conversion | None], ...]]:
-    """Whether `path` names the file, and the conversion of each other field that is not given."""
+def _builder(kind: Hashable, *given: str) -> Callable[[Any, bytes, dict[str, Any]], Any]:
+    """Compiles what `to_wire` does for a class: a history has thousands of objects."""
+    scope: dict[str, Any] = {"kind": kind, "name": name}
+    arguments = ["**given"]
     left = {field.name: field.type for field in wire.fields_of(kind) if field.name not in given}
-    has_path = left.pop("uri", None) is not None and left.pop("file", None) is not None
-    return has_path, tuple((field, _conversion(type_)) for field, type_ in left.items())
+    if "file" in left and left.pop("uri", None) is not None:
+        del left["file"]
+        arguments.append("**name(root, source.path)")
+    for field, type_ in left.items():
+        scope[f"_{field}"] = convert = _conversion(field, type_)
+        copied = f"None if (value := source.{field}) is None else _{field}(value, root)"
+        arguments.append(f"{field}=source.{field}" if convert is None else f"{field}={copied}")
+    # the names are those of the fields of the wire's classes
+    return eval(f"lambda source, root, given: kind({', '.join(arguments)})", scope)  # type: ignore[no-any-return] # noqa: S307
 
 
-def _conversion(type_: Any) -> Conversion | None:
-    """The conversion to a wire type other than None from a core value; None if none is needed."""
+def _conversion(field: str, type_: Any) -> Conversion | None:
+    """The conversion of a core value, other than None, to the wire type of a field; None if none is needed."""
     base, *marks = get_args(type_) if get_origin(type_) is Annotated else (type_,)
     if get_origin(base) in (Union, UnionType):
         kinds = [each for each in get_args(base) if each is not NoneType]
-        return _conversion(kinds[0]) if len(kinds) == 1 else None
+        return _conversion(field, kinds[0]) if len(kinds) == 1 else None
     if any(isinstance(mark, wire.Hexadecimal) for mark in marks):
         return lambda value, _: value.hex()
     if base == Literal[True]:
         return lambda value, _: value or None
-    if base is str:
-        return lambda value, _: shown(value) if isinstance(value, bytes) else value
+    if field in _NAMES:
+        return lambda value, _: shown(value)
     if attrs.has(base):
         return lambda value, root: to_wire(base, value, root)
     if get_origin(base) is list:
-        (item,) = map(_conversion, get_args(base))
+        item = _conversion("", *get_args(base))
         return lambda values, root: list(values) if item is None else [item(value, root) for value in values]
     return None
 

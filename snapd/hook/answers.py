@@ -22,9 +22,9 @@ def unrecorded(event: Event, why: str, *, kept: bool) -> dict[str, Any] | None:
     """JSON that tells the agent that snapd is not recording, or None; `kept` means that the event is recorded later."""
     if not event.reads_answer:
         return None
-    then = "It is recorded late, as far as possible" if kept else "It cannot be undone with snapd"
+    then = "snapd records them later, as far as possible" if kept else "snapd cannot undo them"
     why = " ".join(why.split())
-    return _format_files(event, f"snapd: what you do now is not recorded: {why}. {then}; tell the user.")
+    return _format_files(event, f"snapd: your changes are not recorded: {why}. {then}; tell the user.")
 
 
 def _format_files(event: Event, text: str) -> dict[str, Any]:
@@ -49,15 +49,15 @@ def format_news(news: dict[str, Any]) -> str | None:
     files = [file["file"] for file in news.get("files") or []]
     if files:
         are, them = ("is", "it") if len(files) == 1 else ("are", "them")
-        parts.append(
-            f"{_listed(files)} {are} no longer as you left {them}: read {them} again before you change {them}."
-        )
+        parts.append(f"{_listed(files)} {are} no longer as you left {them}: read {them} again before you edit {them}.")
     if parts:
-        parts.insert(0, "snapd: somebody else changed your work since your last action.")
+        parts.insert(0, "snapd: someone else changed your work since your last action.")
     for each in news.get("formerHistories") or []:
         old = " ".join(each["folder"].split())
-        which = f"this folder was {old}" if each["reason"] == "moved" else f"another folder was at {old}"
-        parts.append(f"snapd: {which}. Its history is kept, not used here; 'snapd adopt' takes it: tell the user.")
+        which = f"this folder was at {old}" if each["reason"] == "moved" else f"another folder was at {old}"
+        parts.append(
+            f"snapd: {which} before. Its history is kept but not used: tell the user that 'snapd adopt' takes it over."
+        )
     return " ".join(parts) or None
 
 

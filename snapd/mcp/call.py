@@ -154,7 +154,7 @@ class Call:
         with self._lock:
             question = self._question
         if question is not None:
-            params = {"requestId": question.id, "reason": "the call that asked was cancelled"}
+            params = {"requestId": question.id, "reason": "the tool call was cancelled"}
             self._send({"method": "notifications/cancelled", "params": params})
             question.cancel()
 

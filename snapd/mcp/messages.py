@@ -82,9 +82,9 @@ def parse(line: bytes) -> Message:
     except orjson.JSONDecodeError as error:
         return Malformed(None, RpcError(PARSE_ERROR, f"the message is not JSON: {error}"))
     if isinstance(fields, list):
-        return _refused(None, "MCP has no batches: send one message on each line")
+        return _refused(None, "MCP has no batches: send one message per line")
     if not isinstance(fields, dict):
-        return _refused(None, "a message is a JSON object")
+        return _refused(None, "a message must be a JSON object")
     given = fields.get("id")
     identity = given if type(given) in (str, int) else None
     if fields.get("jsonrpc") != "2.0":
@@ -95,7 +95,7 @@ def parse(line: bytes) -> Message:
         return _asked(fields, identity)
     if identity is not None and ("result" in fields) != ("error" in fields):
         return Response(identity, fields.get("result"))
-    return _refused(identity, "a message has a method, or an id with a result or an error")
+    return _refused(identity, "a message needs a method, or an id with a result or an error")
 
 
 def _asked(fields: dict[str, Any], identity: Id | None) -> Message:
@@ -196,9 +196,9 @@ INFO = {"name": "snapd", "title": "snapd", "version": __version__}
 CAPABILITIES: dict[str, Any] = {"tools": {}}
 INSTRUCTIONS = (
     "snapd keeps snapshots of this folder and a timeline of what agents and the user changed in it, step by step. "
-    "`history` and `show` tell what happened, `diff` what changed since. `undo` takes back exactly what steps changed "
-    "and keeps what others wrote since, also in the same files; it does not need git. Tools that change files answer "
-    "with a plan first: read it, and show it to the user if it is more than they asked for."
+    "`history` and `show` show what happened, `diff` shows what changed since. `undo` takes back exactly what steps "
+    "changed and keeps what others wrote since, even in the same files; it does not need git. Tools that change files "
+    "return a plan first: read it, and show it to the user if it does more than they asked for."
 )
 
 
@@ -243,7 +243,7 @@ def stated(params: dict[str, Any]) -> RevisionTerms | None:
     if version not in STATELESS:
         raise RpcError(
             UNSUPPORTED_VERSION,
-            f"_meta.{_VERSION}: this server speaks {', '.join(STATELESS)} without a handshake",
+            f"_meta.{_VERSION}: this server supports {', '.join(STATELESS)} without a handshake",
             {"supported": list(SUPPORTED), "requested": str(version)},
         )
     if _CAPABILITIES not in meta:

@@ -157,9 +157,9 @@ class Server:
         thread = threading.Thread(target=self._run, args=(call, name, arguments), name=f"snapd-mcp-{name}", daemon=True)
         with self._lock:
             if request.id in self._calls:
-                raise RpcError(INVALID_REQUEST, f"id: {request.id!r} is the id of a call that still runs")
+                raise RpcError(INVALID_REQUEST, f"id: {request.id!r} is the id of a call that is still running")
             if len(self._calls) >= MAX_CALLS:
-                raise RpcError(INTERNAL_ERROR, f"{MAX_CALLS} calls are running: wait for one of them to end")
+                raise RpcError(INTERNAL_ERROR, f"{MAX_CALLS} calls are running: wait until one of them ends")
             self._calls[request.id] = call
             self._threads.add(thread)
         thread.start()
@@ -186,7 +186,7 @@ class Server:
             return {"result": call.terms.complete(_failure(error))}
         except Exception:
             _log.exception("a defect in the tool %s", name)
-            return {"error": RpcError(INTERNAL_ERROR, f"a defect in snapd kept {name!r} from running").as_json()}
+            return {"error": RpcError(INTERNAL_ERROR, f"{name!r} failed because of a defect in snapd").as_json()}
         if isinstance(outcome, PersonQuestion):
             return {"result": outcome.as_json()}
         return {"result": call.terms.complete(_success(outcome))}
@@ -202,7 +202,7 @@ def _failure(error: SnapdError | OSError) -> dict[str, Any]:
     if isinstance(error, SnapdError):
         failure = Failure(kind=error.kind, message=_sendable(error.message), hint=_sendable(error.hint))
     else:
-        failure = Failure(kind="ioError", message=_sendable(str(error)), hint="'snapd doctor' says more")
+        failure = Failure(kind="ioError", message=_sendable(str(error)), hint="run 'snapd doctor'")
     text = failure_text(failure.kind, failure.message, failure.hint)
     return {
         "content": [{"type": "text", "text": text}],

@@ -80,13 +80,12 @@ class RemoteSessions:
         store: Store,
         machine: Machine,
         beside: Callable[[bytes], AbstractContextManager[OtherSessions]],
-        limits: Limits | None = None,
     ) -> None:
         self.beside = beside
         self._root = root
         self._store = store
         self._machine = machine
-        self._limits = limits or Limits()
+        self._limits = Limits()
         self._lock = threading.RLock()
         self._index = SessionIndex(os.path.join(store.path, MIRROR_INDEX))
         self.host = machine.host

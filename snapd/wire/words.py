@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 REASONS = {
-    "already": "it is so already",
+    "already": "already in this state",
     "changedMeanwhile": "changed while this ran",
     "changedSince": "changed since",
     "clash": "another file of this request needs its place",
@@ -126,7 +126,7 @@ OPERATIONS = {
 STATES = {"open": "running", "applied": "", "partly": "partly undone", "undone": "undone"}
 """What has become of a step; nothing for the usual case."""
 
-AUTHORS = {"user": "you", "unknown": "somebody"}
+AUTHORS = {"user": "you", "unknown": "someone"}
 
 SIGNATURES = {
     "good": "signed",

@@ -31,8 +31,8 @@ def test_undo_takes_back_the_last_prompt_and_redo_does_it_again(work: Work) -> N
     assert work.command("/undo").startswith("Undid the prompt “add a”.\n\n- `a`: deleted\n- `b`: deleted")
     assert work.files() == {}
     said = work.command("/undo")
-    assert said.startswith("snapd: nothing that the agent changed in this session is left to take back.")
-    assert work.command("/redo").startswith("Redid the prompt “add a”.\n\n- `a`: redone")
+    assert said.startswith("snapd: nothing that the agent changed in this session is left to undo.")
+    assert work.command("/redo").startswith("Redid the prompt “add a”.\n\n- `a`: changed again")
     assert work.command("/redo").startswith("Redid the prompt “change a”.")
     assert work.files() == before
     assert work.command("/redo").startswith("snapd: ")
@@ -67,9 +67,9 @@ def test_what_is_agreed_to_is_what_happens(work: Work) -> None:
     assert said == "Nothing was changed."
     assert work.files() == {"a": "3\n"}
     first, second = (asked["toolCall"] for asked in work.questions)
-    assert first["title"] == "Take back the prompt “change a”?"
+    assert first["title"] == "Undo the prompt “change a”?"
     assert first["content"][0]["content"]["text"] == "- `a`: restored"
-    assert second["content"][0]["content"]["text"].startswith("Something changed meanwhile.")
+    assert second["content"][0]["content"]["text"].startswith("Something has changed since.")
     assert "**left unchanged** (changed since" in second["content"][0]["content"]["text"]
     assert work.ask("snapshot/list") == before
     work.write("a", "2\n")
@@ -78,7 +78,7 @@ def test_what_is_agreed_to_is_what_happens(work: Work) -> None:
     # a redo asks, too; and after another undo there is something else to do again
     said = work.command("/redo", undo_the_first, allow)
     titles = [asked["toolCall"]["title"] for asked in work.questions]
-    assert titles == ["Do again the prompt “change a”?", "Do again the prompt “add a”?"]
+    assert titles == ["Redo the prompt “change a”?", "Redo the prompt “add a”?"]
     assert said.startswith("Redid the prompt “add a”.")
     assert work.files() == {"a": "1\n"}
 
@@ -122,7 +122,7 @@ def test_the_agent_goes_on_while_the_person_thinks(work: Work) -> None:
         work.say(prompt(8, "S", "more"))
         return allow(work)
 
-    assert "the agent is at work again" in work.command("/undo", another_prompt)
+    assert "the agent is working again" in work.command("/undo", another_prompt)
     work.say(result(8, stopReason="end_turn"))
     assert work.files() == {"a": "1\n"}
     assert len(work.steps()) == 3
@@ -191,7 +191,7 @@ def test_steps_of_other_sessions_are_left_alone(work: Work) -> None:
 
 
 def test_steps_are_listed(work: Work) -> None:
-    assert work.command("/steps") == "The agent has changed nothing in this session."
+    assert work.command("/steps") == "The agent has not changed anything in this session."
     work.turn("look *around*")
     work.turn("write `a`", {"a": "1\n"}, {"b": "1\n", "c": "1\n"})
     work.turn("more", {"a": "2\n"})
@@ -214,7 +214,7 @@ def test_a_long_list_of_steps_is_cut(work: Work) -> None:
         work.turn(f"prompt {number}", {"a": f"{number}\n"})
     said = work.command("/steps")
     assert re.findall(r"\*\*(.*)\*\*", said) == [f"prompt {number}" for number in (6, 5, 4, 3, 2)]
-    assert "`/steps 10` lists more" in said
+    assert "`/steps 10` lists earlier ones" in said
     assert re.findall(r"\*\*(.*)\*\*", work.command("/steps 7")) == [f"prompt {number}" for number in range(6, -1, -1)]
 
 

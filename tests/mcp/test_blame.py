@@ -51,9 +51,9 @@ def test_blame_says_who_wrote_which_lines(world: World, version: str) -> None:
     assert answer["content"][0]["text"].splitlines() == [
         "a.txt: 6 lines",
         "line 1: the user",
-        f"line 2: there before snapd watched; by git, of commit {by_git}",
+        f"line 2: from before snapd started recording; according to git, commit {by_git}",
         f"line 3: step {mine} bot {by_me['at']} (this session, message m1)",
-        f"line 4: there before snapd watched; by git, of commit {by_git}",
+        f"line 4: from before snapd started recording; according to git, commit {by_git}",
         f"lines 5-6: step {other} bot {by_other['at']} (session {OTHER}, message m1)",
     ]
 
@@ -206,11 +206,12 @@ def test_a_note_says_who_wrote_lines_from_before(world: World) -> None:
     commit = run_git(world.folder, "rev-parse", "HEAD").decode().strip()
     made = run_git(world.folder, "log", "-1", "--format=%ad", "--date=format-local:%Y-%m-%d").decode().strip()
     answer = world.peer().call("blame", path="a.txt")
-    by_agent, by_person = f"{commit} by claude in its session conversation", f"{commit} by {PERSON}"
+    by_agent, by_person = f"{commit} by claude in session conversation", f"{commit} by {PERSON}"
+    of_git = f"commit {commit[:12]} of {made} by Author: as it is"
     assert [each.get("noted") for each in answer["structuredContent"]["ranges"]] == [by_agent, None, by_person]
     assert answer["content"][0]["text"].splitlines() == [
         "a.txt: 3 lines",
-        f"line 1: there before snapd watched; by a note, of commit {by_agent}",
-        f"line 2: there before snapd watched; by git, of commit {commit[:12]} of {made} by Author: as it is",
-        f"line 3: there before snapd watched; by a note, of commit {by_person}",
+        f"line 1: from before snapd started recording; according to a git-ai note, commit {by_agent}",
+        f"line 2: from before snapd started recording; according to git, {of_git}",
+        f"line 3: from before snapd started recording; according to a git-ai note, commit {by_person}",
     ]

@@ -195,7 +195,7 @@ def test_the_person_is_asked_again_if_the_plan_changed_while_they_read_it(world:
     first, second = peer.asked
     assert "a.txt" in first["message"]
     assert "b.txt" in second["message"]
-    assert "meanwhile, so this is another plan" in second["message"]
+    assert "since, so this is a new plan" in second["message"]
     assert (world.text("a.txt"), world.text("b.txt")) == ("mine\n", "b\n")
 
 

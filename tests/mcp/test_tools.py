@@ -96,7 +96,7 @@ def test_a_step_has_to_be_named_so_that_it_is_one(world: World) -> None:
     several = next(digit for digit, number in by_first.items() if number > 1)
     error = peer.failed("show", step=several)
     assert error["kind"] == "invalidParams"
-    assert "the beginning of several" in error["message"]
+    assert "is ambiguous" in error["message"]
 
 
 def test_diff_since_a_step_a_session_a_snapshot_or_a_checkpoint(world: World) -> None:
@@ -234,10 +234,10 @@ def test_conflicts_are_told_and_what_can_be_undone_is(world: World) -> None:
     plan = peer.done("undo")
     assert plan["left"] == 1
     assert plan["files"][0] == {"file": "a.txt", "outcome": "conflict", "reason": "changedSince"}
-    assert "Of the files, 1 would be left as they are" in plan["note"]
+    assert "1 file would stay unchanged" in plan["note"]
     done = peer.done("undo", token=plan["token"])
     assert (done["status"], done["steps"][0]["state"]) == ("done", "partly")
-    assert "Of the files, 1 are left as they are" in done["note"]
+    assert "1 file stayed unchanged" in done["note"]
     assert (world.text("a.txt"), world.text("b.txt")) == ("one\n2\nthree\n", "b\n")
     rest = peer.call("undo")
     assert (rest["isError"], rest["structuredContent"]["status"]) == (True, "blocked")

@@ -1,4 +1,4 @@
-"""What `make release` builds, each used as somebody who has nothing else: no checkout, no network, no Python."""
+"""What `make release` builds, each used on a machine that has nothing else: no checkout, no network, no Python."""
 
 import pytest
 

@@ -11,7 +11,7 @@ export interface AgentColour {
 }
 
 export const REASONS: Readonly<Record<string, string>> = {
-  already: "it is so already",
+  already: "already in this state",
   changedMeanwhile: "changed while this ran",
   changedSince: "changed since",
   clash: "another file of this request needs its place",
@@ -100,7 +100,7 @@ export const STATES: Readonly<Record<Step["state"], string>> = {
 
 export const AUTHORS: Readonly<Record<"user" | "unknown", string>> = {
   user: "you",
-  unknown: "somebody",
+  unknown: "someone",
 };
 
 export const SIGNATURES: Readonly<Record<"good" | "partial" | "unknown" | "bad" | "unchecked", string>> = {

@@ -134,13 +134,13 @@ class _Split(argparse.Action):
 def bisect(options: argparse.Namespace) -> int:
     """Find the step that broke a command.
 
-    Finds the step of a session that broke a command, such as a test. The command runs on snapshots before,
-    between and after the steps, in a temporary folder outside of the project ($TMPDIR), which is removed in the
-    end; the project is not touched. The command's exit code says what it found, as for 'git bisect run': 0 is
+    Find the step of a session that broke a command, such as a test. The command runs on snapshots before,
+    between and after the steps, in a temporary folder outside of the project ($TMPDIR), which is removed
+    afterwards; the project is not touched. The command's exit code says what it found, as for 'git bisect run': 0 is
     good, 125 skips the snapshot, another one up to 127 is bad, and a higher one stops the search. Ignored files
     and .git are in no snapshot: if the command needs installed packages, have it install them, and --reuse
-    keeps them. It gets no input and no terminal, its output goes to standard error, and what it leaves running
-    is ended. Steps of other sessions that ran at the same time are tried by themselves; steps that were undone
+    keeps them. It gets no input and no terminal, its output goes to standard error, and processes that it leaves
+    running are ended. Steps of other sessions that ran at the same time are tried separately; steps that were undone
     are not tried.
     """
     words = _command(options)
@@ -180,7 +180,7 @@ def _search(
     changes: list[Change],
     trials: list[Trial],
 ) -> TrialResult:
-    """Runs the command in a temporary folder, which is removed in the end; adds each run to `trials`."""
+    """Runs the command in a temporary folder, which is removed afterwards; adds each run to `trials`."""
     above = os.fsencode(os.path.realpath(tempfile.gettempdir()))
     if above == root or above.startswith(root.rstrip(b"/") + b"/"):
         raise InvalidParams(

@@ -39,7 +39,7 @@ _WIDE = 60
 
 def _track_arguments(parser: Parser) -> None:
     common(parser)
-    parser.repeated("--force", "PATH", "force", "capture this path although it is ignored")
+    parser.repeated("--force", "PATH", "force", "capture this path even if it is ignored")
 
 
 @Command("track", "space and secrets", _track_arguments, answer="TrackResult", example="track")

@@ -9,6 +9,7 @@ import shutil
 import stat
 import time
 from contextlib import suppress
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from snapd._version import __version__
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator
     from typing import Annotated
+
+    from snapd_client.protocol import StatusResult
+
+    Status = Callable[[], tuple[StatusResult, int | None]]
 
 _ASIDE = re.compile(r"\.snapd-tmp-[0-9a-f]{16}")
 """Names of temporary files that a killed operation may leave behind; see `snapd.worktree.snapshot.classifier`."""
@@ -59,10 +64,12 @@ def doctor(options: argparse.Namespace) -> int:
     """Check this installation and this folder."""
     locations = Locations.from_environment(os.environ)
     socket = os.path.abspath(options.socket) if options.socket else locations.socket
-    of_folder = _of_folder(options)
+    # several checks ask for it
+    status = cache(partial(_status, options))
+    of_folder = _of_folder(options, status)
     checks: dict[str, Callable[[], str]] = {
         "version": _version,
-        "settings": lambda: _settings(options, locations, ask_daemon="rules" in of_folder),
+        "settings": lambda: _settings(locations, status if "rules" in of_folder else None),
         "data": lambda: data(locations),
         "runtime": lambda: runtime(locations, socket),
         "daemon": lambda: daemon(socket),
@@ -82,7 +89,7 @@ def doctor(options: argparse.Namespace) -> int:
     return DONE if all(result["ok"] for result in results.values()) else FAILED
 
 
-def _of_folder(options: argparse.Namespace) -> dict[str, Callable[[], str]]:
+def _of_folder(options: argparse.Namespace, status: Status) -> dict[str, Callable[[], str]]:
     """Returns the checks of the folder; if it no longer exists, one that reports that."""
     try:
         folder = folder_of(options)
@@ -95,9 +102,9 @@ def _of_folder(options: argparse.Namespace) -> dict[str, Callable[[], str]]:
         return {"folder": on_error}
     return {
         "rules": lambda: _rules(folder),
-        "folder": lambda: _folder(options, folder),
+        "folder": lambda: _folder(folder, *status()),
         "overlaps": lambda: _overlaps(folder),
-        "history": lambda: _history(options),
+        "history": lambda: _history(status()[0]),
         "watches": lambda: watches(sum(1 for _ in _listed(folder, []))),
         "leftovers": lambda: leftovers(folder),
         "store": lambda: _store(options, folder),
@@ -129,20 +136,27 @@ def _version() -> str:
     return f"snapd {__version__}, Python {platform.python_version()}, libgit2 {pygit2.LIBGIT2_VERSION}"
 
 
-def _settings(options: argparse.Namespace, locations: Locations, *, ask_daemon: bool) -> str:
+def _status(options: argparse.Namespace) -> tuple[StatusResult, int | None]:
+    """Returns the folder's status and the number of files in its last snapshot."""
+    with open_backend(options) as backend:
+        status = ask(backend, "snapshot/status", {})
+        last = status.get("lastHash")
+        return status, None if last is None else len(ask(backend, "snapshot/listFiles", {"hash": last})["files"])
+
+
+def _settings(locations: Locations, status: Status | None) -> str:
     from snapd.settings.sources import read_environment, read_file
 
     read_file(locations.config_file)
     read_environment(os.environ)
-    if not ask_daemon:
+    if status is None:
         return shell_name(locations.config_file)
-    with open_backend(options) as backend:
-        status = ask(backend, "snapshot/status", {})
+    answer, _ = status()
     # what the folder says is a check of its own
-    problems = [text for text in status.get("settingsProblems", []) if not text.startswith(_FOLDER_FILE)]
+    problems = [text for text in answer.get("settingsProblems", []) if not text.startswith(_FOLDER_FILE)]
     if problems:
         raise CheckFailed("; ".join(problems), f"correct {shell_name(locations.config_file)}")
-    own = [f"{name} {value} ({source})" for name, value, source in settings(status) if source != "default"]
+    own = [f"{name} {value} ({source})" for name, value, source in settings(answer) if source != "default"]
     return f"{shell_name(locations.config_file)}: {', '.join(own) or 'all settings are the defaults'}"
 
 
@@ -164,13 +178,9 @@ def _rules(folder: str) -> str:
     return f"{_FOLDER_FILE}: {text}"
 
 
-def _folder(options: argparse.Namespace, folder: str) -> str:
-    with open_backend(options) as backend:
-        status = ask(backend, "snapshot/status", {})
-        last = status.get("lastHash")
-        if last is None:
-            return f"{shell_name(folder)}: no snapshot yet, watcher {watching(status)}"
-        count = len(ask(backend, "snapshot/listFiles", {"hash": last})["files"])
+def _folder(folder: str, status: StatusResult, count: int | None) -> str:
+    if count is None:
+        return f"{shell_name(folder)}: no snapshot yet, watcher {watching(status)}"
     store = size(status["store"]["bytes"])
     return f"{shell_name(folder)}: {count:,} files in the last snapshot, store {store}, watcher {watching(status)}"
 
@@ -185,9 +195,8 @@ def _overlaps(folder: str) -> str:
     return "no other folder has snapshots of these files"
 
 
-def _history(options: argparse.Namespace) -> str:
-    with open_backend(options) as backend:
-        former = former_words(ask(backend, "snapshot/status", {}).get("formerHistories", []))
+def _history(status: StatusResult) -> str:
+    former = former_words(status.get("formerHistories", []))
     if former:
         raise CheckFailed("; ".join(former), "without it, the folder goes on with its new history")
     return "the folder has no history under a former name"
@@ -196,9 +205,15 @@ def _history(options: argparse.Namespace) -> str:
 def leftovers(folder: str) -> str:
     """Describes what interrupted work left in a folder; empty if nothing."""
     closed: list[str] = []
-    matches = [os.path.join(above, name) for above, names in _listed(folder, closed) for name in names]
-    left = [os.path.relpath(path, folder) for path in matches if _ASIDE.fullmatch(os.path.basename(path))]
-    text, hints = [], []
+    matches = [
+        os.path.join(above, name)
+        for above, names in _listed(folder, closed)
+        for name in names
+        if _ASIDE.fullmatch(name)
+    ]
+    left = [os.path.relpath(path, folder) for path in matches]
+    text: list[str] = []
+    hints: list[str] = []
     if left:
         text.append(f"{_shorten_list(left)}: left by an operation that was killed")
         hints.append("'snapd track' removes what such an operation left")

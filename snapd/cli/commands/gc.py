@@ -92,8 +92,8 @@ def _adopt_arguments(parser: Parser) -> None:
 def adopt(options: argparse.Namespace) -> int:
     """Take the history of a folder that was renamed, or that was here before.
 
-    snapd notices when a folder was renamed or moved. This command gives it its history back. What the folder
-    has by now is kept, and a second 'snapd adopt' exchanges the two. It restarts the daemon.
+    snapd notices when a folder was renamed or moved. This command gives the folder its history back. The history that
+    the folder has now is kept, and a second 'snapd adopt' exchanges the two. It restarts the daemon.
     """
     from snapd.folders.former import adopt as take
     from snapd.folders.root import store_of

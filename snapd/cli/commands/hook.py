@@ -126,8 +126,8 @@ def hook(options: argparse.Namespace) -> int:
 
     Reads one event of an agent as JSON on standard input, and records it: a prompt is a message, a call of a
     tool is a step. It exits with 0, whatever happens, and prints JSON for the agent, or nothing. It takes two
-    seconds at most ($SNAPD_HOOK_SECONDS). What it passes over is in hook.log, in the directory of the daemon's
-    socket, and with $SNAPD_LOG on standard error.
+    seconds at most ($SNAPD_HOOK_SECONDS). What it cannot record is in hook.log, in the directory of the daemon's
+    socket, and with $SNAPD_LOG also on standard error.
     """
     from snapd.hook.main import main
 

@@ -23,6 +23,7 @@ from snapd.cli.terminal import pager
 from snapd.cli.terminal.layout import aligned, cell, columns, fit, one_line, pad, terminal_width
 from snapd.cli.terminal.naming import (
     agent_name,
+    agent_or_id,
     beginning,
     changed,
     command_of,
@@ -311,7 +312,7 @@ def _diff_of(backend: Backend, entry: dict[str, Any], form: Any, *, only: bool) 
 
 def _whole_prompt(entry: dict[str, Any], sessions: Mapping[str, dict[str, Any]], painter: Painter) -> str:
     name = painter.paint(printable(beginning(entry["messageId"])), "yellow")
-    head = f"{name}  {moment(entry['at']):%Y-%m-%d %H:%M}  {_agent(sessions[entry['sessionId']])}"
+    head = f"{name}  {moment(entry['at']):%Y-%m-%d %H:%M}  {agent_or_id(sessions[entry['sessionId']])}"
     return "\n".join([head, *_prompt_lines(entry)])
 
 
@@ -457,17 +458,13 @@ def _words(entry: dict[str, Any], sessions: Mapping[str, dict[str, Any]]) -> tup
     if entry["kind"] == "step":
         step = entry["step"]
         what = f"{step_name(step)}  {command_of(step)}".rstrip()
-        return short(step["stepId"]), _agent(sessions[step["sessionId"]]), what
+        return short(step["stepId"]), agent_or_id(sessions[step["sessionId"]]), what
     if entry["kind"] == "message":
         return printable(beginning(entry["messageId"])), "you", prompt_of(entry)
     # it has no id but that of the snapshot after it
     name = short(entry["after"])
     if entry["kind"] == "user":
         return name, "unknown" if "unknown" in entry else "you", changed(entry["files"])
-    who = _agent(sessions[entry["sessionId"]]) if "sessionId" in entry else "you"
+    who = agent_or_id(sessions[entry["sessionId"]]) if "sessionId" in entry else "you"
     text = ", ".join(map(short, entry.get("steps") or ()))
     return name, who, f"{entry['kind']} {text}".rstrip()
-
-
-def _agent(session: dict[str, Any]) -> str:
-    return agent_name(session) or printable(short(session["sessionId"]))

@@ -128,7 +128,7 @@ def _plan(painter: Painter, leaving: PushTexts, plan: dict[str, Any]) -> Iterato
     if (more := len(files) - len(parts) - listed) > 0:
         yield f"  and {more} more; --json lists all"
     if parts:
-        yield "--exclude leaves files out, and --redact what is in them wherever else it is."
+        yield "--exclude leaves files out; --redact also leaves out their contents elsewhere."
 
 
 def remote_of(options: argparse.Namespace) -> str:
@@ -147,7 +147,7 @@ def _readers(result: dict[str, Any]) -> str:
         host = remote.partition("://")[2].partition("/")[0].rpartition("@")[2] if "://" in remote else ""
         host = host or (remote.partition(":")[0].rpartition("@")[2] if ":" in remote else "")
         where = f"this repository on {host}" if host else "this repository"
-    return f"Whoever can read {where} can read all of it."
+    return f"Anyone who can read {where} can read all of it."
 
 
 def _push_arguments(parser: Parser) -> None:
@@ -159,8 +159,8 @@ def _push_arguments(parser: Parser) -> None:
         "--prune",
         help="delete old sessions from there instead: those of this folder, and those that this machine added to last",
     )
-    parser.argument("--older-than", "DAYS", "with --prune: sessions that nobody added to for so long", type=float)
-    parser.flag("--all", help="with --prune: the sessions of everybody else, too")
+    parser.argument("--older-than", "DAYS", "with --prune: sessions that nobody added to for this long", type=float)
+    parser.flag("--all", help="with --prune: also the sessions of all other machines")
     _leaving_arguments(parser, "only show what would leave this machine, or be deleted")
 
 
@@ -168,7 +168,7 @@ def _leaving_arguments(parser: Parser, dry_run: str = "only show what would leav
     parser.repeated(
         "--exclude", "PATTERN", "exclude", "leave these files out of what leaves this machine, as in a .gitignore"
     )
-    parser.repeated("--redact", "FILE", "redact", "let nothing leave that this file ever was, under whatever name")
+    parser.repeated("--redact", "FILE", "redact", "leave out all contents that this file ever had, under any name")
     parser.flag("--no-prompts", help="leave out prompts, titles of sessions, and descriptions and commands of steps")
     parser.flag("--sign", help="sign it with the ssh key that user.signingKey of your git names")
     parser.argument("--signing-key", "KEY", "sign it with this ssh key: a file, or a public key that your agent has")
@@ -187,10 +187,10 @@ def _leaving_arguments(parser: Parser, dry_run: str = "only show what would leav
 def push(options: argparse.Namespace) -> int:
     """Push sessions to a git repository, for other machines.
 
-    Push sessions of agents to a git repository, so that others can look at them, take them in or go on with
-    them. First it shows what would leave this machine: the sessions, how many bytes, the files that no commit
-    there has, and which of them may hold secrets. Nothing is pushed before you have said yes, and nothing is
-    ever pushed by itself.
+    Push sessions of agents to a git repository, so that others can look at them, apply them or continue them.
+    First it shows what would leave this machine: the sessions, how many bytes, the files that no commit
+    there has, and which of them may hold secrets. It pushes only after you confirm, and never by
+    itself.
     """
     if options.prune:
         return prune(options)
@@ -321,15 +321,15 @@ def _bundle_arguments(parser: Parser) -> None:
 def bundle(options: argparse.Namespace) -> int:
     """Write sessions to a file, for other machines.
 
-    Write sessions of agents to a file, a git bundle, so that others can look at them, take them in or go on
-    with them. First it shows what would be in the file, as 'snapd push' does. The file leaves out what a commit
-    of the project has that others are likely to have; 'git bundle verify' names it.
+    Write sessions of agents to a file, a git bundle, so that others can look at them, apply them or continue
+    them. First it shows what would be in the file, as 'snapd push' does. The file leaves out what is in a
+    commit of the project that others are likely to have; 'git bundle verify' names the commit.
     """
     if options.all == bool(options.sessions):
         raise InvalidParams(
             "expected sessions, or --all", hint="name the sessions after FILE, or give --all", field="SESSION"
         )
-    readers = "Only you can read the file; whoever you give it to can read all of it."
+    readers = "Only you can read the file; anyone you give it to can read all of it."
     with open_backend(options) as backend:
         names = [find_session(backend, word)["sessionId"] for word in options.sessions]
         which: dict[str, Any] = {"all": True} if options.all else {"sessionIds": names}
@@ -362,7 +362,7 @@ def handover(options: argparse.Namespace) -> int:
     """Hand this folder over to another machine, with its sessions and what is not committed.
 
     Hand this folder over to another machine: all files as they are, the sessions of agents with their history,
-    and what is pending. There, 'snapd takeover' goes on with it. Nothing changes here. First it shows what
+    and what is pending. There, 'snapd takeover' continues with it. Nothing changes here. First it shows what
     would leave this machine, as 'snapd push' does.
     """
 

@@ -94,7 +94,7 @@ def stage(options: argparse.Namespace) -> int:
     """Put what steps changed, and nothing else, into the git index for the next commit.
 
     Put what steps changed into the index of the git repository, as 'git add' would if nobody else had changed
-    the files: what you and other agents changed in the same files is not staged, and neither is what was
+    the files: changes by you and other agents in the same files are not staged, and neither is what was
     undone. If the index has something else on the same lines, nothing is staged. The files of the folder are
     not touched. 'git restore --staged' takes it back.
     """

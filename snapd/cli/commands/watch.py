@@ -12,8 +12,8 @@ from snapd_client.notifications import DISCONNECTED, RECONNECTED, UNREACHABLE
 from snapd.cli.parsing.command import Command, common
 from snapd.cli.requests.connection import connected, folder_of
 from snapd.cli.terminal.layout import UNLIMITED, cell, columns, fit, fit_title, terminal_width
-from snapd.cli.terminal.naming import agent_name, changed, learn, session_name, short, step_name, step_text
-from snapd.cli.terminal.output import Painter, count_words, counts, letter_of, print_error, printable
+from snapd.cli.terminal.naming import agent_or_id, changed, learn, session_name, short, step_name, step_text
+from snapd.cli.terminal.output import Painter, count_words, counted, counts, letter_of, print_error, printable
 from snapd.cli.terminal.times import local_now
 from snapd.model.errors import IoError, SnapdError
 
@@ -154,7 +154,7 @@ class EventLines:
         self._sessions[session["sessionId"]] = is_over
         parts = [printable(short(session["sessionId"])), session_name(session)]
         verb = "session ended" if is_over else "session began"
-        yield self._line(_agent(session), "over" if is_over else "session", " ".join([verb, *filter(None, parts)]))
+        yield self._line(agent_or_id(session), "over" if is_over else "session", " ".join([verb, *filter(None, parts)]))
 
     def _step(self, session: dict[str, Any], step: dict[str, Any]) -> Iterator[str]:
         state, name = step["state"], step["stepId"]
@@ -162,28 +162,24 @@ class EventLines:
         if state == "open":
             if not was_open:
                 self._open.add(name)
-                yield self._line(_agent(session), "open", f"{short(name)} {step_name(step)}", "begins")
+                yield self._line(agent_or_id(session), "open", f"{short(name)} {step_name(step)}", "begins")
             return
         self._open.discard(name)
         files = step.get("files") or []
         if state == "applied" and was_open:
             if files or step_text(step):
                 nothing = "" if files else "nothing changed"
-                yield self._line(_agent(session), state, f"{short(name)} {step_name(step)}", nothing)
+                yield self._line(agent_or_id(session), state, f"{short(name)} {step_name(step)}", nothing)
                 # a step without a description is named after its only file
                 yield from self._rows(files if step_text(step) or len(files) > 1 else [])
             return
         word = {"applied": "redone", "undone": "undone", "partly": "partly undone"}[state]
-        yield self._line(_agent(session), state, f"{short(name)} {step_name(step)}", word)
+        yield self._line(agent_or_id(session), state, f"{short(name)} {step_name(step)}", word)
 
     def _operation(self, params: dict[str, Any]) -> Iterator[str]:
         files = [row for row in params["files"] if row["outcome"] != "unchanged"]
-        yield self._line(
-            "",
-            "operation",
-            f"{params['kind']} to {short(params['after'])}",
-            "1 file" if len(files) == 1 else f"{len(files)} files",
-        )
+        what = f"{params['kind']} to {short(params['after'])}"
+        yield self._line("", "operation", what, counted(len(files), "file"))
         for row in files[: self._most]:
             yield self._line("", "", f"{row['outcome'].ljust(9)} {printable(row['file'])}", clock=False)
         yield from self._more(len(files))
@@ -242,7 +238,3 @@ class EventLines:
             message = f"{self._painter.paint(*letter_of(file))} {title}  {counts(self._painter, file)}"
         sign = self._painter.paint(sign, style) if style else sign
         return f"{time}  {author} {sign} {message}{'  ' if end else ''}{self._painter.paint(end, 'dim')}".rstrip()
-
-
-def _agent(session: dict[str, Any]) -> str:
-    return agent_name(session) or printable(short(session["sessionId"]))

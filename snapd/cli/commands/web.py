@@ -53,7 +53,7 @@ def _web_arguments(parser: Parser) -> None:
         "listen on this address of the machine, for others too; needs --i-know, --cert and --key",
         default="127.0.0.1",
     )
-    parser.flag("--i-know", help="let --host listen beyond this machine: whoever has the token can undo")
+    parser.flag("--i-know", help="let --host listen beyond this machine: anyone with the token can undo")
     parser.argument("--cert", "FILE", "the certificate for TLS, in PEM")
     parser.argument("--key", "FILE", "the key of the certificate, in PEM")
 
@@ -63,7 +63,7 @@ def web(options: argparse.Namespace) -> int:
     """Serve a page with all of this to the browser, and an HTTP API.
 
     A page in the browser that shows sessions, steps and diffs live, and undoes them; and an HTTP API for
-    programs. It answers only those who have the token of the address that it prints.
+    programs. It answers only requests with the token from the address that it prints.
     """
     from snapd.web.server import Options, serve
 
@@ -181,7 +181,7 @@ def _opened(url: str, locations: Locations) -> Iterator[None]:
 def ui(options: argparse.Namespace) -> int:
     """See sessions, steps and diffs live, and undo by key.
 
-    A terminal view of sessions, steps, files and hunks, and of what is to review.
+    A terminal view of sessions, steps, files and hunks, and of changes to review.
     """
     if not (os.isatty(0) and os.isatty(2)):
         raise InvalidParams("the terminal view needs a terminal", hint="'snapd log' prints the same", field="ui")

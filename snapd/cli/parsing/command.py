@@ -174,7 +174,7 @@ def changing(parser: Parser, conflicts: str) -> None:
     parser.flag("-n", "--dry-run", help="only show what would be done")
     parser.flag("-y", "--yes", help="do not ask")
     parser.add_argument(
-        "--expect", metavar="PLAN", help="do not ask, but do only just this: the `plan` that --dry-run --json printed"
+        "--expect", metavar="PLAN", help="do not ask; do exactly this `plan`, which --dry-run --json printed, or fail"
     )
     parser.add_argument("--on-conflict", choices=("overwrite", "merge", "fail", "keep"), help=conflicts)
     parser.flag("--all-files", help="show all files of the plan, even if they do not fit on the screen")

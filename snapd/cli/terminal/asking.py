@@ -42,12 +42,11 @@ def confirmed(
     hint: str,
     lines: Iterable[str] = (),
     show: Callable[[], None] | None = None,
-    explanation: str = "",
 ) -> bool:
     """Whether the user says yes; asks on standard error, since standard output is for results.
 
-    Raises `InvalidParams` with `would` and `hint` if there is nobody to ask. `lines` come before the question, `show`
-    is for the answer "d" (None for nothing more), and `explanation` for "?": by default, yes does what was shown.
+    Raises `InvalidParams` with `would` and `hint` if there is nobody to ask. Prints `lines` before the question; the
+    answer "d" calls `show`.
     """
     if not sys.stdin.isatty():
         raise InvalidParams(f"{would}, and standard input is not a terminal", hint=hint, field="--yes")
@@ -58,7 +57,7 @@ def confirmed(
         check_asked()
         answer = sys.stdin.readline().strip().lower()
         if answer in ("?", "h", "help"):
-            print(f"y - {explanation or 'do what is shown above'}\nn - change nothing (default)", file=sys.stderr)
+            print("y - do what is shown above\nn - change nothing (default)", file=sys.stderr)
             print(*([] if show is None else ["d - show the diff"]), "? - show this help", sep="\n", file=sys.stderr)
         elif show is not None and answer in ("d", "diff"):
             show()

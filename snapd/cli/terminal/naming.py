@@ -52,6 +52,11 @@ def agent_name(answer: Any) -> str:
     return one_line(agent_title(answer.get("agent") or ""))
 
 
+def agent_or_id(session: Any) -> str:
+    """Returns the agent of a session; if it has none, the session's id."""
+    return agent_name(session) or printable(short(session["sessionId"]))
+
+
 def session_name(session: Any) -> str:
     """Returns the name of a session beside its agent and its id; empty if it only repeats one of them."""
     name, session_id, agent = session["name"], session["sessionId"], session.get("agent") or ""

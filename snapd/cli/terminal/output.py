@@ -99,7 +99,7 @@ def summary(painter: Painter, diffs: Iterable[dict[str, Any]], width: int | None
         line = f"{start}{counts(painter, row)} {_bar(painter, row, bar, most)}"
         lines.append(line.rstrip())
     added, deleted = (sum(row[key] for row in rows) for key in ("additions", "deletions"))
-    files = "1 file" if len(rows) == 1 else f"{len(rows)} files"
+    files = counted(len(rows), "file")
     total = f"{files} changed, {painter.paint(f'+{added}', 'green')} {painter.paint(f'-{deleted}', 'red')}"
     return "\n".join([*lines, total])
 

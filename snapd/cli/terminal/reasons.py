@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from snapd.wire.words import AUTHORS, SIGNATURES, agent_title, reason_text
+from snapd.wire.words import SIGNATURES, agent_title, reason_text
 
 from .layout import fit, printable, terminal_width
 from .naming import short
@@ -12,7 +12,6 @@ from .times import clock, local_now, moment
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
-    from datetime import datetime
 
     from .output import Painter
 
@@ -29,7 +28,7 @@ STYLES = {"good": "green", "partial": "yellow", "unknown": "yellow", "bad": "red
 """The colours of the states."""
 
 
-def why(contested: dict[str, Any], now: datetime | None = None) -> str:
+def why(contested: dict[str, Any]) -> str:
     """Describes why a file is in conflict, and who caused it, if known."""
     reason = contested.get("reason", "changedSince")
     by = [each for each in contested["by"] if not each.get("elsewhere")]
@@ -37,17 +36,17 @@ def why(contested: dict[str, Any], now: datetime | None = None) -> str:
         return f"shared with {_listed(_name(each) for each in by)}: both were at work"
     text = reason_text(reason)
     if reason in _SOMEBODY_DID and by:
-        return f"{text} by {_listed(_author(each, now or local_now()) for each in by)}"
+        return f"{text} by {_listed(_author(each) for each in by)}"
     return text
 
 
-def whose(changed_by: dict[str, Any], now: datetime | None = None) -> str:
-    """Describes whose work something is: "your changes of 14:36", "step 3f2a9c of Claude Code"."""
-    whose_own = {"user": "your", "unknown": "somebody's"}.get(changed_by["author"])
+def whose(changed_by: dict[str, Any]) -> str:
+    """Describes whose work something is: "your changes of 14:36", "step 3f2a9c of claude"."""
+    whose_own = {"user": "your", "unknown": "someone's"}.get(changed_by["author"])
     if whose_own is None:
         return _name(changed_by)
     at = changed_by.get("at")
-    return f"{whose_own} changes of {clock(moment(at), now or local_now())}" if at else f"{whose_own} changes"
+    return f"{whose_own} changes of {clock(moment(at), local_now())}" if at else f"{whose_own} changes"
 
 
 def sharing(step_id: str, agent: str | None) -> str:
@@ -55,19 +54,19 @@ def sharing(step_id: str, agent: str | None) -> str:
     return f"shared with {_step(step_id, agent)}: both were at work"
 
 
-def _author(changed_by: dict[str, Any], now: datetime) -> str:
+def _author(changed_by: dict[str, Any]) -> str:
     at = changed_by.get("at")
     name = _name(changed_by)
     if at is None or changed_by["author"] == "step":
         return name
-    when = clock(moment(at), now)
+    when = clock(moment(at), local_now())
     return f"{name} at {when}" if ":" in when[:3] else f"{name} on {when}"
 
 
 def _name(changed_by: dict[str, Any]) -> str:
     if changed_by["author"] == "step":
         return _step(changed_by["stepId"], changed_by.get("agent"))
-    return AUTHORS.get(changed_by["author"]) or f"the {changed_by['kind']}"
+    return {"user": "you", "unknown": "someone"}.get(changed_by["author"]) or f"the {changed_by['kind']}"
 
 
 def _step(step_id: str, agent: str | None) -> str:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-_UNITS = ((60, "second"), (60, "minute"), (24, "hour"), (7, "day"))
+from .output import counted
+
+_UNITS = ((60, "second"), (60, "minute"), (24, "hour"))
+WEEK = 7
+"""The days from which a time is shown as a date."""
 
 
 def local_now() -> datetime:
@@ -17,26 +21,27 @@ def moment(text: str) -> datetime:
     return datetime.fromisoformat(text).astimezone()
 
 
-def format_duration(since: datetime, now: datetime) -> str:
-    """Formats how long something has lasted, in the largest unit that fits."""
+def elapsed(since: datetime, now: datetime) -> tuple[int, str]:
+    """Returns the time between, in the largest unit that fits."""
     amount = max(0, int((now - since).total_seconds()))
     for size, unit in _UNITS:
-        if amount < size or unit == "day":
-            return f"{amount} {unit}{'' if amount == 1 else 's'}"
+        if amount < size:
+            return amount, unit
         amount //= size
-    raise AssertionError("unreachable")
+    return amount, "day"
+
+
+def format_duration(since: datetime, now: datetime) -> str:
+    """Formats how long something has lasted."""
+    return counted(*elapsed(since, now))
 
 
 def ago(when: datetime, now: datetime) -> str:
     """Formats how long ago something was; its date if that is more than a week."""
-    amount = int((now - when).total_seconds())
-    if amount < 1:
-        return "now"
-    for size, unit in _UNITS:
-        if amount < size:
-            return f"{amount} {unit}{'' if amount == 1 else 's'} ago"
-        amount //= size
-    return f"{when.day} {when:%b %Y}"
+    amount, unit = elapsed(when, now)
+    if unit == "day" and amount >= WEEK:
+        return f"{when.day} {when:%b %Y}"
+    return f"{counted(amount, unit)} ago" if amount else "now"
 
 
 def clock(when: datetime, now: datetime) -> str:

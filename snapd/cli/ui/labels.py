@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.terminal.naming import agent_name, prompt_of, session_name, short, step_text
-from snapd.cli.terminal.output import LETTERS, printable, state_spans
-from snapd.cli.terminal.times import moment
+from snapd.cli.terminal.output import LETTERS, counted, printable, state_spans
+from snapd.cli.terminal.times import WEEK, elapsed, moment
 from snapd.wire.words import OPERATIONS, agent_colour
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 _MARKS = {"open": ("◎", "green"), "applied": ("●", "cyan"), "partly": ("◐", "yellow"), "undone": ("○", "dim")}
 _MOST_STEPS = 3
 """The maximum number of steps named as authors of a change."""
-_UNITS = ((60, "s"), (60, "m"), (24, "h"), (7, "d"))
 
 
 def spans_of(row: Row, now: datetime) -> Spans:
@@ -34,7 +33,7 @@ def _row_spans(row: Row, now: datetime) -> Spans:
     if row.kind == "session":
         return _session(row, now)
     if row.kind == "between":
-        return [("you", "bold"), (f"  {changes(len(row.below))}  {age(row.below[0]['at'], now)}", "dim")]
+        return [("you", "bold"), (f"  {counted(len(row.below), 'change')}  {age(row.below[0]['at'], now)}", "dim")]
     if row.kind == "older":
         return [("… older", "dim")]
     if row.kind == "more files":
@@ -53,7 +52,7 @@ def _session(row: Row, now: datetime) -> Spans:
     if "endedAt" not in session:
         spans.append(("open ", "green"))
     steps = session["stepCount"]
-    return [*spans, (f"{steps} step{'' if steps == 1 else 's'}  {age(session['startedAt'], now)}", "dim")]
+    return [*spans, (f"{counted(steps, 'step')}  {age(session['startedAt'], now)}", "dim")]
 
 
 def colour_of(agent: str | None) -> str:
@@ -102,12 +101,8 @@ def what(files: list[dict[str, Any]]) -> str:
 def age(at: str, now: datetime) -> str:
     """Formats the age of a time, in at most six columns; its date if it is more than a week ago."""
     when = moment(at)
-    amount = max(0, int((now - when).total_seconds()))
-    for size, unit in _UNITS:
-        if amount < size:
-            return f"{amount}{unit}"
-        amount //= size
-    return f"{when.day} {when:%b}"
+    amount, unit = elapsed(when, now)
+    return f"{when.day} {when:%b}" if unit == "day" and amount >= WEEK else f"{amount}{unit[0]}"
 
 
 def counts_of(file: dict[str, Any]) -> Spans:
@@ -124,11 +119,6 @@ def _counts(files: Iterable[dict[str, Any]]) -> Spans:
         return [("binary", "dim")]
     added, deleted = (sum(row[name] for row in rows) for name in ("additions", "deletions"))
     return [(f"+{added}", "green"), (" ", ""), (f"-{deleted}", "red")]
-
-
-def changes(count: int) -> str:
-    """Formats the number of changes."""
-    return "1 change" if count == 1 else f"{count} changes"
 
 
 def agents_of(history: History, owners: Sequence[dict[str, Any]]) -> str:
@@ -152,7 +142,7 @@ def steps_behind(history: History, owners: Sequence[dict[str, Any]]) -> list[str
     more = len(owners) - len(lines)
     if not more:
         return lines
-    return [*lines, f"and {more} more" if lines else f"{more} step{'' if more == 1 else 's'}"]
+    return [*lines, f"and {more} more" if lines else counted(more, "step")]
 
 
 def _agent(history: History, owner: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from snapd.cli.requests.names import file_of
 from snapd.cli.terminal.naming import common_folder
-from snapd.cli.terminal.output import LETTERS, printable
+from snapd.cli.terminal.output import LETTERS, counted, printable
 from snapd.cli.terminal.times import local_now
 
 from .history import Pending
@@ -247,6 +247,5 @@ def _totals(pending: Pending) -> list[tuple[str, str]]:
     count = len(pending.files)
     if not count:
         return [("nothing is pending", "dim")]
-    files = "1 file" if count == 1 else f"{count} files"
     added, deleted = (sum(file[name] for file in pending.files) for name in ("additions", "deletions"))
-    return [(f"{files} ", ""), (f"+{added}", "green"), (" ", ""), (f"-{deleted}", "red")]
+    return [(f"{counted(count, 'file')} ", ""), (f"+{added}", "green"), (" ", ""), (f"-{deleted}", "red")]

@@ -16,7 +16,7 @@ import attrs
 from snapd.model.call import Call
 from snapd.model.snapshot import TEN_MIB, Change, Entry, RelPath
 
-from .text import Blobs, TextDiffer, decode, is_binary
+from .text import Blobs, SmallBlobs, TextDiffer, decode, is_binary
 
 _HEAD_BYTES = 8000
 
@@ -46,7 +46,7 @@ def status_of(old: Entry | None, new: Entry | None) -> Literal["added", "deleted
 
 
 def describe(
-    blobs: Blobs,
+    blobs: SmallBlobs,
     path: RelPath,
     old: Entry | None,
     new: Entry | None,
@@ -86,12 +86,12 @@ def describe(
     )
 
 
-def _bytes(blobs: Blobs, entry: Entry | None) -> bytes | None:
+def _bytes(blobs: SmallBlobs, entry: Entry | None) -> bytes | None:
     """Reads a file; None if it is over 10 MB."""
     return b"" if entry is None else blobs.read_small_blob(entry.oid, TEN_MIB)
 
 
-def _head(blobs: Blobs, entry: Entry | None) -> bytes:
+def _head(blobs: SmallBlobs, entry: Entry | None) -> bytes:
     head = b""
     if entry is not None:
         for chunk in blobs.blob_chunks(entry.oid):

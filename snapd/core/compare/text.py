@@ -137,20 +137,24 @@ def decode(*sides: bytes) -> tuple[list[str], str | None]:
         return [side.decode("latin-1") for side in sides], "latin-1"
 
 
-class Blobs(Protocol):
+class SmallBlobs(Protocol):
     """The bytes of files, by id."""
-
-    def read_blob(self, oid: ObjectId) -> bytes:
-        """Returns the bytes of a file."""
 
     def read_small_blob(self, oid: ObjectId, most: int) -> bytes | None:
         """Returns the bytes of a file, None if it has more than `most`."""
 
-    def blob_size(self, oid: ObjectId) -> int:
-        """Returns the size of a file in bytes."""
-
     def blob_chunks(self, oid: ObjectId) -> Iterator[bytes]:
         """Yields the bytes of a file in pieces. Raises `StoreCorrupt` before the last piece if they are damaged."""
+
+
+class Blobs(SmallBlobs, Protocol):
+    """The bytes of files and their sizes, by id."""
+
+    def read_blob(self, oid: ObjectId) -> bytes:
+        """Returns the bytes of a file."""
+
+    def blob_size(self, oid: ObjectId) -> int:
+        """Returns the size of a file in bytes."""
 
 
 class TextDiffer(Protocol):

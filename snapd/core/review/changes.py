@@ -159,8 +159,11 @@ class Attributor:
                 parts = groupby(rows, key=lambda file: file.part)
                 yield event, [change for part, group in parts for change in self._changes(event, part, list(group))]
 
-    def unrecorded(self, files: Collection[FileChangeRow], span: Span) -> list[FileChange]:
-        """Attributes what changed since the last event."""
+    def unrecorded(self, objects: ObjectStore, seq: int, span: Span | None) -> list[FileChange]:
+        """Returns what changed since the last event, attributed; `seq` is the number of the next event."""
+        if span is None:
+            return []
+        files = touched(objects, seq, "seen", span.before.tree, span.after.tree)
         at_work = self._authors(span.steps)
         return list(_joined(files, span.before, lambda path: self._in_a_span(path, at_work, None)))
 

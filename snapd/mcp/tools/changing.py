@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _QUESTION = "confirm"
 _FORM: dict[str, Any] = {
     "type": "object",
-    "properties": {"confirm": {"type": "boolean", "title": "Go on", "description": "Carry out this plan"}},
+    "properties": {"confirm": {"type": "boolean", "title": "Confirm", "description": "Carry out this plan"}},
     "required": ["confirm"],
 }
 _WRITTEN = frozenset({"restored", "deleted", "merged"})
@@ -50,7 +50,7 @@ def undo(call: Call, params: UndoParams) -> Outcome:
     """Undoes steps, or the changes of one step to some files."""
     _check_one(params, "step", "message")
     if params.step is None and params.files is not None:
-        raise InvalidParams("files: only with a step", hint="name the step whose changes to undo", field="files")
+        raise InvalidParams("files: only with a step", hint="give the step whose changes to undo", field="files")
     if params.count != 1 and (params.step is not None or params.message is not None):
         raise InvalidParams("count: cannot be used with step or message", hint="leave it out", field="count")
     if params.step is not None:

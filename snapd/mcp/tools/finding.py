@@ -30,7 +30,7 @@ _LEAST = 6
 _NAMED = 5
 _LOOKED_AT = 20
 """Steps to search first for the last one that changed something."""
-_SNAPSHOTS = "give the hash of a snapshot or its first 6 digits, the name of a checkpoint, or 'last'"
+_SNAPSHOTS = "give a snapshot hash or at least its first 6 digits, the name of a checkpoint, or 'last'"
 _LISTED = "`history` lists the steps with their ids"
 SESSION = "snapd-checkpoints"
 _TOOL = "checkpoint"
@@ -45,7 +45,7 @@ def find_step(call: Call, word: str) -> Step:
         return _last_step(call)
     if not (word and set(word) <= _HEXADECIMAL and len(word) <= _STEP):
         raise InvalidParams(
-            f"step: expected the id of a step, the beginning of it, or 'last', got {word!r}", hint=_LISTED, field="step"
+            f"step: expected a step id, a prefix of one, or 'last', got {word!r}", hint=_LISTED, field="step"
         )
     steps = _steps(call, {"prefix": word, "limit": _NAMED + 1})
     if not steps:
@@ -77,7 +77,7 @@ def find_snapshot(call: Call, word: str) -> str:
     hashes = [row["hash"] for row in listed["snapshots"]]
     if not hashes:
         raise UnknownSnapshot(
-            f"no snapshot {word!r} in this folder", hint="`history` has the snapshots before and after", hash=word
+            f"no snapshot {word!r} in this folder", hint="`history` lists the snapshots around each step", hash=word
         )
     if len(hashes) > 1:
         raise _several("snapshot", word, hashes)
@@ -98,9 +98,7 @@ def whose(call: Call, word: str | None) -> str | None:
 def own_session(call: Call) -> str:
     """This agent's session. Raises `UnknownSession` if the agent did not report it."""
     if call.own_session is None:
-        raise UnknownSession(
-            "this agent did not report its session", hint="`history` has the ids of sessions, or give 'all'"
-        )
+        raise UnknownSession("this agent did not report its session", hint="give a session id from `history`, or 'all'")
     return call.own_session
 
 
@@ -109,7 +107,7 @@ def beginning(call: Call, session_id: str) -> str:
     steps = call.request("session/steps", {"sessionId": session_id, "limit": 1})["steps"]
     if not steps:
         raise UnknownSession(
-            f"no step of session {session_id!r} was recorded",
+            f"session {session_id!r} has no recorded steps",
             hint="give a step or a snapshot instead; `history` lists them",
             sessionId=session_id,
         )
@@ -139,7 +137,7 @@ def _has_steps(call: Call, session_id: str) -> bool:
 
 def _several(what: str, word: str, names: list[str]) -> InvalidParams:
     listed = ", ".join(names[:_NAMED]) + (", ..." if len(names) > _NAMED else "")
-    return InvalidParams(f"{what}: {word!r} is the beginning of several: {listed}", hint="give more of it", field=what)
+    return InvalidParams(f"{what}: {word!r} is ambiguous: {listed}", hint="give more digits", field=what)
 
 
 def checkpoint(call: Call, params: CheckpointParams) -> Answer:
@@ -155,7 +153,7 @@ def checkpoint(call: Call, params: CheckpointParams) -> Answer:
     result = Checkpoint(name=name, snapshot=snapshot, moved=moved or None, skipped=skipped)
     text = f"Checkpoint {name!r} is snapshot {snapshot}."
     if moved:
-        text += f" Until now the name stood for {older}."
+        text += f" The name referred to {older} before."
     if taken["skipped"]:
         names = ", ".join(f"{row['file']} ({row['reason']})" for row in taken["skipped"][:MAX_FILES])
         text += f" {len(taken['skipped'])} files could not be captured: {names}"
@@ -187,10 +185,10 @@ def find_checkpoint(call: Call, name: str) -> str | None:
 def _checked(name: str) -> str:
     if not 0 < len(name) <= _LONGEST or not name.isprintable():
         raise InvalidParams(
-            f"name: expected 1 to {_LONGEST} characters that can be printed", hint="give another name", field="name"
+            f"name: expected 1 to {_LONGEST} printable characters", hint="choose another name", field="name"
         )
     if name == "last" or set(name) <= _HEXADECIMAL:
         raise InvalidParams(
-            f"name: {name!r} could be taken for a snapshot", hint="give a name with other letters", field="name"
+            f"name: {name!r} looks like a snapshot hash or 'last'", hint="choose another name", field="name"
         )
     return name

@@ -102,7 +102,7 @@ def _since(call: Call, params: DiffParams) -> str:
 def _cut(diff: str) -> tuple[str, str | None]:
     """As `cut`, with advice to ask for single files."""
     kept, note = cut(diff)
-    return kept, note and f"{note} Name some of the `files` to see theirs."
+    return kept, note and f"{note} Pass `files` to see the diff of single files."
 
 
 def _entry(call: Call, row: HistoryEntry) -> Entry:
@@ -161,7 +161,7 @@ def _mine(call: Call, session_id: str | None) -> Any:
 def blame(call: Call, params: BlameParams) -> Answer:
     """Reports who wrote the lines of a file. Raises `FileChanged` if it keeps changing."""
     if params.first is not None and params.last is not None and params.last < params.first:
-        raise InvalidParams("last: is before first", hint="`first` and `last` are numbers of lines", field="last")
+        raise InvalidParams("last: must not be before first", hint="`first` and `last` are line numbers", field="last")
     tree = None if params.snapshot is None else find_snapshot(call, params.snapshot)
     text = None
     if params.first is None and params.last is None:
@@ -266,5 +266,5 @@ def _committed(commit: GitCommit) -> str:
 
 
 def _noted(noted: NotedCommit) -> str:
-    by = noted["person"] if "person" in noted else f"{noted['agent']} in its session {noted['sessionId']}"
+    by = noted["person"] if "person" in noted else f"{noted['agent']} in session {noted['sessionId']}"
     return f"{noted['commit']} by {by}"

@@ -8,40 +8,40 @@ import attrs
 
 from snapd.wire.values import AtLeast, Limit
 
-_SESSION = '"mine" for the session of this agent, "all" for the whole folder, or the id of a session.'
-_WHOSE = f'{_SESSION} Default: "mine" if snapd knows of this session, otherwise "all".'
+_SESSION = '"mine" for the session of this agent, "all" for the whole folder, or a session id.'
+_WHOSE = f'{_SESSION} Default: "mine" if snapd has recorded this session, otherwise "all".'
 _STEP = (
-    'The id of the step or the beginning of it, as `history` gives it, or "last" for the last step that changed '
-    "something: of this agent's session if snapd knows of it, otherwise of all."
+    'The step id or a prefix of it, as `history` lists it, or "last" for the last step that changed something: in '
+    "this agent's session if snapd has recorded it, otherwise in any session."
 )
-_SNAPSHOT = 'The hash of a snapshot or its first 6 digits or more, the name of a checkpoint, or "last".'
+_SNAPSHOT = 'A snapshot hash or at least its first 6 digits, the name of a checkpoint, or "last".'
 _PLANNED = (
-    "The token of the plan, if the call before gave one. Leave it out in the first call. The other arguments must be "
+    "The token of the plan, if the previous call returned one. Omit it in the first call. The other arguments must be "
     "the same in both calls."
 )
 LineNumber = Annotated[int, AtLeast(1)]
-_FILES = "Only these files or folders: relative to the directory that you work in, or absolute."
+_FILES = "Only these files or folders: absolute, or relative to your working directory."
 
 
 @attrs.frozen(kw_only=True)
 class HistoryParams:
     """Lists what happened in this folder, latest first.
 
-    Entries are the steps of agents (one for each use of a tool), what the user changed in between, and what was undone,
-    redone or restored. Use it to find the step to look at or to undo, or to find out who changed a file.
+    Entries are the steps of agents (one for each tool call), what the user changed in between, and what was undone,
+    redone or restored. Use it to find a step to show or to undo, or to find out who changed a file.
     """
 
     session: Annotated[str | None, f'{_SESSION} Default: "all".'] = None
     files: Annotated[list[str] | None, _FILES] = None
     limit: Annotated[Limit, "How many entries to list, at most 100."] = 10
-    cursor: Annotated[str | None, "The `nextCursor` of the call before, for the entries that follow."] = None
+    cursor: Annotated[str | None, "The `nextCursor` of the previous call, for the entries that follow."] = None
 
 
 @attrs.frozen(kw_only=True)
 class ShowParams:
     """Shows one step: who did what, the files that it changed, and its changes as a unified diff.
 
-    What others changed in the same files is left out.
+    Changes that others made to the same files are left out.
     """
 
     step: Annotated[str, _STEP]
@@ -50,41 +50,41 @@ class ShowParams:
 
 @attrs.frozen(kw_only=True)
 class DiffParams:
-    """Shows what has changed in the folder since a step, a session or a snapshot, by anybody, as a unified diff.
+    """Shows all changes in the folder since a step, a session or a snapshot, by any author, as a unified diff.
 
-    Give one of `step`, `session` and `snapshot`. Without any, it is what changed since this agent's session began.
+    Give one of `step`, `session` and `snapshot`. Without any, it shows what changed since this agent's session began.
     """
 
     step: Annotated[str | None, f"Since before this step. {_STEP}"] = None
-    session: Annotated[str | None, 'Since this session began: its id, or "mine" for that of this agent.'] = None
+    session: Annotated[str | None, 'Since this session began: its id, or "mine" for the session of this agent.'] = None
     snapshot: Annotated[str | None, f"Since this snapshot. {_SNAPSHOT}"] = None
     files: Annotated[list[str] | None, _FILES] = None
 
 
 @attrs.frozen(kw_only=True)
 class BlameParams:
-    """Says who wrote each line of a file: which step of which agent and when, the user, or somebody before snapd.
+    """Shows who wrote each line of a file, and when: a step of an agent, the user, or someone before snapd recorded.
 
-    Without `first` and `last`, it covers the whole file and leaves out the text. `show` has all of a step.
+    Without `first` and `last`, it covers the whole file and omits the text. `show` shows a whole step.
     """
 
-    path: Annotated[str, "The file: relative to the directory that you work in, or absolute."]
+    path: Annotated[str, "The file: absolute, or relative to your working directory."]
     first: Annotated[
-        LineNumber | None, "The first line to look at, from 1. The answer then has the text of the lines, too."
+        LineNumber | None, "The first line, counted from 1. The result then includes the text of the lines."
     ] = None
     last: Annotated[
         LineNumber | None,
-        "The last line to look at, with the text, too. It may be beyond the end of the file. Default: the end.",
+        "The last line. The result then includes the text. It may be beyond the end of the file. Default: the end.",
     ] = None
     snapshot: Annotated[str | None, f"The file as it is in this snapshot. {_SNAPSHOT} Default: as it is now."] = None
 
 
 @attrs.frozen(kw_only=True)
 class CheckpointParams:
-    """Takes a snapshot of all files as they are now, and gives it a name.
+    """Takes a snapshot of all files and names it.
 
-    `diff` and `restore_file` take the name later. Use it before something risky. No checkpoint is needed before each
-    edit: snapd takes snapshots around the steps of agents by itself.
+    `diff` and `restore_file` accept the name. Use it before something risky. You need no checkpoint before each edit:
+    snapd takes snapshots before and after each step by itself.
     """
 
     name: Annotated[str, 'A name of up to 100 characters, such as "before the refactoring".']
@@ -92,49 +92,49 @@ class CheckpointParams:
 
 @attrs.frozen(kw_only=True)
 class UndoParams:
-    """Takes back what steps changed, and keeps what others changed since, also in the same files.
+    """Undoes steps, and keeps what others changed since, even in the same files.
 
-    Without `step` and `message`, it takes back the last steps that changed something. Files that cannot be taken back
-    without losing what others wrote stay as they are, and are listed as conflicts. `redo` reverses it.
+    Without `step` and `message`, it undoes the last steps that changed something. A file whose changes cannot be undone
+    without losing what others wrote stays as it is and is listed as a conflict. `redo` reverses it.
 
     Where the client can ask the user, they are asked first. Otherwise the first call changes nothing: it answers with a
     plan and a token, and a second call with the token carries out the plan.
     """
 
-    step: Annotated[str | None, f"Take back this step alone, with its parts; later steps stay. {_STEP}"] = None
-    message: Annotated[str | None, "Take back all steps of this message (a prompt of the user), by its id."] = None
-    count: Annotated[Limit, "How many of the last steps to take back; not with `step` or `message`."] = 1
+    step: Annotated[str | None, f"Undo only this step, with its parts; later steps stay. {_STEP}"] = None
+    message: Annotated[str | None, "Undo all steps of this message (a prompt of the user), by its id."] = None
+    count: Annotated[Limit, "How many of the last steps to undo; not with `step` or `message`."] = 1
     session: Annotated[str | None, f"Whose last steps. {_WHOSE}"] = None
-    files: Annotated[list[str] | None, "Only with `step`: take back its changes to these files alone."] = None
+    files: Annotated[list[str] | None, "Only with `step`: undo its changes to these files only."] = None
     token: Annotated[str | None, _PLANNED] = None
 
 
 @attrs.frozen(kw_only=True)
 class RedoParams:
-    """Does again what `undo` took back last, unless later steps have changed something since.
+    """Redoes what `undo` undid last, unless later steps have changed something since.
 
     Where the client can ask the user, they are asked first. Otherwise the first call changes nothing: it answers with a
     plan and a token, and a second call with the token carries out the plan.
     """
 
-    count: Annotated[Limit, "How many steps to do again."] = 1
+    count: Annotated[Limit, "How many steps to redo."] = 1
     session: Annotated[str | None, f"Whose steps. {_WHOSE}"] = None
     token: Annotated[str | None, _PLANNED] = None
 
 
 @attrs.frozen(kw_only=True)
 class RestoreFileParams:
-    """Brings a file or a folder back as it was at a step or in a snapshot, whoever changed it since.
+    """Restores a file or a folder as it was at a step or in a snapshot. This overwrites all later changes to it.
 
-    Give `step` or `snapshot`. What the snapshot does not have is deleted. To take back only what one step did, use
-    `undo` with `step` and `files`. `undo` with `session` "all" reverses it.
+    Give `step` or `snapshot`. Files that the snapshot does not have are deleted. To undo only what one step changed,
+    use `undo` with `step` and `files`. `undo` with `session` "all" reverses a restore.
 
     Where the client can ask the user, they are asked first. Otherwise the first call changes nothing: it answers with a
     plan and a token, and a second call with the token carries out the plan.
     """
 
-    path: Annotated[str, "The file or folder: relative to the directory that you work in, or absolute."]
+    path: Annotated[str, "The file or folder: absolute, or relative to your working directory."]
     step: Annotated[str | None, _STEP] = None
-    when: Annotated[Literal["before", "after"], "As it was before the step, or after it; only with `step`."] = "before"
+    when: Annotated[Literal["before", "after"], "The state before or after the step; only with `step`."] = "before"
     snapshot: Annotated[str | None, _SNAPSHOT] = None
     token: Annotated[str | None, _PLANNED] = None

@@ -55,7 +55,7 @@ class Tool(Generic[P]):
             given = converter.structure(arguments, self.params, forbid_extra=True)
         except converter.InvalidParams as error:
             raise InvalidParams(
-                str(error), hint=f"the inputSchema of `{self.name}` says what it takes", field=error.field
+                str(error), hint=f"the inputSchema of `{self.name}` lists its arguments", field=error.field
             ) from error
         return self.run(call, given)
 

@@ -23,7 +23,7 @@ def cut(diff: str) -> tuple[str, str | None]:
     if len(diff) <= MAX_DIFF:
         return diff, None
     kept = diff[: diff.rfind("\n", 0, MAX_DIFF) + 1]
-    return kept, f"The diff is cut: these are {len(kept)} of {len(diff)} characters."
+    return kept, f"The diff is truncated to {len(kept)} of {len(diff)} characters."
 
 
 def paragraphs(*texts: str | None) -> str:
@@ -39,13 +39,7 @@ def counted(files: int) -> str:
 def entry_line(entry: Entry) -> str:
     """An entry as one line, without its files."""
     words = [entry.at, entry.kind, *([entry.step_id] if entry.step_id is not None else [])]
-    who = (
-        "by somebody unknown"
-        if entry.unknown
-        else "by the user"
-        if entry.kind == "user"
-        else agent_title(entry.agent or "")
-    )
+    who = "by an unknown author" if entry.unknown else "by the user" if entry.kind == "user" else entry.agent
     words += [_shown(word) for word in (who, entry.tool, entry.description) if word]
     marks = [entry.state] if entry.state not in (None, "applied") else []
     if entry.mine:
@@ -72,7 +66,7 @@ def changes_text(changes: Changes, most: int = MAX_FILES) -> str:
 def history_text(entries: Sequence[Entry], cursor: str | None) -> str:
     """The entries, latest first, and how to see more."""
     if not entries:
-        return "Nothing has happened here yet that snapd knows of."
+        return "snapd has recorded nothing in this folder yet."
     lines = [f"{entry_line(entry)}\n{changes_text(entry, _LISTED)}" for entry in entries]
     return paragraphs(*lines, cursor and f'There is more: call again with cursor "{cursor}".')
 
@@ -98,7 +92,7 @@ def plan_text(plan: ChangeResult) -> str:
     lines += [f"  {_outcome_line(row, is_done=plan.status == 'done')}" for row in plan.files]
     if plan.file_count > len(plan.files):
         lines.append(f"  ... and {plan.file_count - len(plan.files)} more")
-    left = f"; {plan.left} left as they are" if plan.left else ""
+    left = f"; {plan.left} left unchanged" if plan.left else ""
     lines.append(f"{counted(plan.file_count)}, +{plan.additions} -{plan.deletions} lines{left}")
     return "\n".join(lines)
 
@@ -107,26 +101,26 @@ def note(
     tool: str, status: Status, *, token: str | None, left: int, unanswered: bool, differs: bool, cut_note: str | None
 ) -> str:
     """Explains a status and what to do next, in the structured result too: some clients show models only that."""
-    fields: dict[Status, str] = {
-        "planned": f"This is a plan; nothing was changed yet. To carry it out, call `{tool}` again with the same "
+    values: dict[Status, str] = {
+        "planned": f"This is a plan; nothing has changed yet. To carry it out, call `{tool}` again with the same "
         f'arguments and token "{token}".',
-        "done": "This was done.",
-        "unchanged": "There is nothing to do: the files are like that already. A step of which nothing is "
-        "taken back does not count as undone.",
-        "blocked": "Nothing was changed: something is in the way of every file; each has its reason.",
-        "refused": "Nothing was changed: the token is of another plan, because the folder, the timeline or the "
-        f'arguments are others now. This is the plan as it is; its token is "{token}".',
-        "declined": "Nothing was changed: the user was asked, and they, or the client for them, did not agree. Do not "
-        "try again unless they ask for it.",
+        "done": "Done.",
+        "unchanged": "There is nothing to do: the files already have this content. A step counts as undone only "
+        "if some of its changes were taken back.",
+        "blocked": "Nothing was changed: every file is blocked. Each row gives the reason.",
+        "refused": "Nothing was changed: the token belongs to another plan, because the folder, the timeline or the "
+        f'arguments have changed since. This is the current plan; its token is "{token}".',
+        "declined": "Nothing was changed: the user, or the client on their behalf, did not agree. Do not try again "
+        "unless the user asks for it.",
     }
-    sentences = [fields[status]]
+    sentences = [values[status]]
     if unanswered:
-        sentences.insert(0, "The user dismissed the question, or could not be asked.")
+        sentences.insert(0, "The user dismissed the question, or the client could not ask.")
     if left and status in ("planned", "refused", "done"):
-        verb = "are left" if status == "done" else "would be left"
-        sentences.append(f"Of the files, {left} {verb} as they are; each has its reason.")
+        verb = "stayed" if status == "done" else "would stay"
+        sentences.append(f"{counted(left)} {verb} unchanged; each row gives the reason.")
     if differs:
-        sentences.append("The folder changed meanwhile, so this is not quite what was planned.")
+        sentences.append("The folder changed in the meantime, so the result differs from the plan.")
     return " ".join([*sentences, *([cut_note] if cut_note else [])])
 
 
@@ -142,20 +136,18 @@ def failure_text(kind: str, message: str, hint: str) -> str:
 
 def question_text(tool: str, plan: ChangeResult, *, again: bool) -> str:
     """The question to the user."""
-    verb = {"undo": "Undo this?", "redo": "Do this again?"}.get(tool, "Bring this back?")
-    head = "The folder has changed meanwhile, so this is another plan. " if again else ""
-    return f"{head}{verb} A snapshot keeps the files as they are now.\n{plan_text(plan)}"
+    verb = {"undo": "Undo this?", "redo": "Redo this?"}.get(tool, "Restore this?")
+    head = "The folder has changed since, so this is a new plan. " if again else ""
+    return f"{head}{verb} A snapshot keeps the current files.\n{plan_text(plan)}"
 
 
 def _range_line(each: BlamedRange) -> str:
     lines = f"line {each.first}" if each.first == each.last else f"lines {each.first}-{each.last}"
     if each.author == "before":
-        known = {"by a note, of commit": each.noted, "by git, of commit": each.commit}
+        known = {"according to a git-ai note, commit": each.noted, "according to git, commit": each.commit}
         by = next((f"; {how} {_shown(what)}" for how, what in known.items() if what is not None), "")
-        return f"{lines}: there before snapd watched{by}"
-    who = {"user": ["the user"], "unknown": ["somebody unknown"]}.get(
-        each.author, ["step", each.step_id, agent_title(each.agent or "")]
-    )
+        return f"{lines}: from before snapd started recording{by}"
+    who = {"user": ["the user"], "unknown": ["unknown author"]}.get(each.author, ["step", each.step_id, each.agent])
     marks = ["this session"] if each.mine else []
     if each.session_id is not None and not each.mine:
         marks.append(f"session {_shown(each.session_id)}")

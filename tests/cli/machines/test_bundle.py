@@ -31,7 +31,7 @@ def step(home: Home, project: str) -> str:
 def test_from_one_machine_to_the_other(home: Home, there: Home, project: str, step: str) -> None:
     told = home.ok(project, "bundle", "../s.bundle", "claude", "--dry-run").splitlines()
     assert told[0].startswith("1 session to ../s.bundle: ")
-    assert told[2] == "Only you can read the file; whoever you give it to can read all of it."
+    assert told[2] == "Only you can read the file; anyone you give it to can read all of it."
     assert " ".join(told[4].split()) == "2 bytes .env may hold a secret"
     path = home.at("s.bundle")
     assert not os.path.exists(path)

@@ -49,12 +49,12 @@ def test_the_plan_comes_first(home: Home, project: str, remote: str, steps: list
     told = home.ok(project, "push", "origin", "--dry-run").splitlines()
     assert told[0].startswith(f"1 session to {remote}: ")
     assert [" ".join(line.split()) for line in told[2:]] == [
-        "Whoever can read this folder can read all of it.",
+        "Anyone who can read this folder can read all of it.",
         "3 files are in no commit that is there:",
         "2 bytes .env may hold a secret",
         f"{len(numbered(20, l2=b'one'))} bytes f.txt",
         f"{len(numbered(20, l2=b'one', l9=b'two'))} bytes f.txt",
-        "--exclude leaves files out, and --redact what is in them wherever else it is.",
+        "--exclude leaves files out; --redact also leaves out their contents elsewhere.",
     ]
     assert run_git(remote, "for-each-ref", "refs/snapd") == b""
     refused = home.run(project, "push", "origin")

@@ -1,4 +1,4 @@
-"""Turns: few at the same time, and who works long holds up nobody."""
+"""Turns: few at the same time, and who works long delays no other request."""
 
 from __future__ import annotations
 

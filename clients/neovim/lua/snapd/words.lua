@@ -10,7 +10,7 @@ local M = {}
 ---@field terminal integer among the 256 colours of terminals
 
 M.REASONS = {
-  already = "it is so already",
+  already = "already in this state",
   changedMeanwhile = "changed while this ran",
   changedSince = "changed since",
   clash = "another file of this request needs its place",
@@ -99,7 +99,7 @@ M.STATES = {
 
 M.AUTHORS = {
   user = "you",
-  unknown = "somebody",
+  unknown = "someone",
 }
 
 M.SIGNATURES = {

@@ -23,7 +23,6 @@ from snapd.core.review.changes import (
     Texts,
     lineage_of,
     list_files,
-    touched,
     was_moved_in,
 )
 from snapd.core.review.fold import FileFold, FileHistory
@@ -309,8 +308,8 @@ class Blame(_LineHistory):
             return _BlameTarget(event.seq + 1, entry, (), taken.milliseconds)
         # the steps at work until the next event were so by then
         span = Span(event.head, taken.snapshot, () if after is None or after.seen is None else after.seen.steps)
-        files = touched(self._store, event.seq + 1, "seen", span.before.tree, span.after.tree)
-        unrecorded = [each for each in self._attributor.unrecorded(files, span) if each.path == path]
+        changes = self._attributor.unrecorded(self._store, event.seq + 1, span)
+        unrecorded = [each for each in changes if each.path == path]
         return _BlameTarget(event.seq + 1, entry, unrecorded, taken.milliseconds)
 
     def _entry(self, snapshot: Snapshot, path: RelPath) -> Entry | None:

@@ -13,7 +13,7 @@ from snapd.core.operations.patch import FileGoal, Patch, Target
 from snapd.core.operations.runner import OperationOptions, Request, Runner
 from snapd.core.operations.writer import Writer
 from snapd.core.review.baseline import Baseline
-from snapd.core.review.changes import Attributor, FileChange, Texts, touched
+from snapd.core.review.changes import Attributor, FileChange, Texts
 from snapd.core.review.choice import Choice, FileRevert, kept_text, reverted
 from snapd.core.review.fold import FileFold, FoldSummary, PendingFile, PendingTexts
 from snapd.core.review.pending import PendingFiles, listed, view
@@ -51,10 +51,7 @@ class ReviewViews:
             self._writer.record_look(snapshot)
         last = self._store.timeline.next_seq - 1
         span = self._writer.span(self._store.identify(snapshot))
-        if span is None:
-            return ReviewView(snapshot, last, ())
-        files = touched(self._store, last + 1, "seen", span.before.tree, span.after.tree)
-        return ReviewView(snapshot, last, self._attributor.unrecorded(files, span))
+        return ReviewView(snapshot, last, self._attributor.unrecorded(self._store, last + 1, span))
 
 
 @attrs.define(eq=False)
