@@ -304,9 +304,9 @@ def test_a_lane_is_used_again() -> None:
 
 
 TABLE = """\
-session           agent        name           started         steps  undo
-codex             Codex                       40 minutes ago      3     2  ended
-5f1c0a2288888888  Claude Code  rework the p…  40 minutes ago      3     2  open"""
+session   agent        name             started         steps  undo  redo
+codex     Codex                         40 minutes ago      3     2     1  ended
+5f1c0a22  Claude Code  rework the par…  40 minutes ago      3     2     1  open"""
 
 
 def test_the_table_of_sessions() -> None:
