@@ -212,10 +212,10 @@ class Limits:
             server.bind(path)
             server.listen()
             threading.Thread(target=_answer_all, args=(server,), daemon=True).start()
-            found = [sum(self.program(_ANY_CONNECTION, path) for _ in range(times)) for _ in self._rounds()]
+            matches = [sum(self.program(_ANY_CONNECTION, path) for _ in range(times)) for _ in self._rounds()]
             # wakes up the thread that accepts
             server.shutdown(socket.SHUT_RDWR)
-        return Samples("s", tuple(found))
+        return Samples("s", tuple(matches))
 
     def loaded(self) -> Samples:
         """Memory of a Python process that can serve, and has done nothing yet."""
@@ -248,13 +248,13 @@ class Limits:
 
     def _keep_storing(self, seconds: float) -> list[float]:
         some = self._some(1)
-        found: list[float] = []
+        matches: list[float] = []
         until = time.perf_counter() + seconds
         with self._journal() as journal:
             # on a busy machine the time may be over at once
-            while not found or time.perf_counter() < until:
-                found.append(timed(lambda: self._store(some, journal))[0])
-        return found
+            while not matches or time.perf_counter() < until:
+                matches.append(timed(lambda: self._store(some, journal))[0])
+        return matches
 
     def _store(self, files: list[str], journal: int) -> None:
         os.write(journal, b"".join(zlib.compress(data, _SMALL) for data in self.objects(files)))
@@ -359,10 +359,10 @@ def on_all_cores(items: Sequence[str], one: Callable[[str], bytes], output: str 
     cores = len(os.sched_getaffinity(0))
 
     def share(number: int) -> None:
-        found = b"".join(map(one, items[number::cores]))
+        result = b"".join(map(one, items[number::cores]))
         if output is not None:
             descriptor = os.open(os.path.join(output, str(number)), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-            os.write(descriptor, found)
+            os.write(descriptor, result)
             os.fdatasync(descriptor)
 
     context = multiprocessing.get_context("fork")
@@ -382,10 +382,10 @@ def _in_processes(count: int, work: Callable[[], list[float]]) -> list[list[floa
     processes = [context.Process(target=lambda end=end: end.send(work())) for _, end in results]
     for process in processes:
         process.start()
-    found = [receiving.recv() for receiving, _ in results]
+    matches = [receiving.recv() for receiving, _ in results]
     for process in processes:
         process.join()
-    return found
+    return matches
 
 
 @contextmanager

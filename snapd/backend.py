@@ -34,9 +34,9 @@ else:
 
 
 _BY_KIND: dict[str, type[SnapdError]] = {
-    found.kind: found
-    for found in vars(core_errors).values()
-    if isinstance(found, type) and issubclass(found, SnapdError) and "kind" in vars(found)
+    each.kind: each
+    for each in vars(core_errors).values()
+    if isinstance(each, type) and issubclass(each, SnapdError) and "kind" in vars(each)
 }
 
 
@@ -61,7 +61,7 @@ _HASHES = frozenset({"hash", "before", "after"})
 _HASH = re.compile("[0-9a-f]{40}")
 
 
-def beginnings(found: Backend, answer: Any, known: Container[str] = ()) -> dict[str, str]:
+def beginnings(backend: Backend, answer: Any, known: Container[str] = ()) -> dict[str, str]:
     """Requests the short forms of all ids and hashes in an answer (JSON values), except `known`, with one request."""
     names: dict[str, None] = {}
     pending = [answer]
@@ -77,13 +77,15 @@ def beginnings(found: Backend, answer: Any, known: Container[str] = ()) -> dict[
             names.update(dict.fromkeys(name for name in texts if isinstance(name, str) and name not in known))
         pending += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return (
-        dict(zip(names, found.request("session/prefixes", {"ids": [*names]})["prefixes"], strict=True)) if names else {}
+        dict(zip(names, backend.request("session/prefixes", {"ids": [*names]})["prefixes"], strict=True))
+        if names
+        else {}
     )
 
 
-def with_short_ids(found: Backend, answer: T) -> T:
+def with_short_ids(backend: Backend, answer: T) -> T:
     """Returns the answer with ids and hashes shortened."""
-    shown = beginnings(found, answer)
+    shown = beginnings(backend, answer)
 
     def shorten(value: Any) -> Any:
         if isinstance(value, dict):

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from snapd.model.errors import SnapdError
-from snapd.wire.words import ELSEWHERE_REASONS, reason_text
+from snapd.wire.words import ELSEWHERE_REASONS, LEFT_OUTCOMES, STATES, agent_title, reason_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -45,8 +45,8 @@ def refusal(error: Exception) -> str:
 def done(result: StepsOutcome, name: str, folder: str, *, redone: bool = False) -> str:
     """Describes what an undo or redo did; `result` has `details`, and ids as they are shown."""
     rows = result["files"]
-    left = [row for row in rows if row["outcome"] in _LEFT or row.get("reason") in ELSEWHERE_REASONS]
-    changed = [row for row in rows if row["outcome"] not in (*_LEFT, "unchanged")]
+    left = [row for row in rows if row["outcome"] in LEFT_OUTCOMES or row.get("reason") in ELSEWHERE_REASONS]
+    changed = [row for row in rows if row["outcome"] not in (*LEFT_OUTCOMES, "unchanged")]
     verb = "Redid" if redone else "Undid"
     if not left and (changed or not rows):
         head = f"{verb} {name}."
@@ -123,7 +123,7 @@ def _who(changed_by: ChangedBy) -> str:
         return "you" if changed_by["author"] == "user" else "someone"
     if changed_by["author"] == "step":
         agent = changed_by.get("agent")
-        return f"step `{changed_by['stepId']}`" + (f" of {_plain(agent)}" if agent else "")
+        return f"step `{changed_by['stepId']}`" + (f" of {_plain(agent_title(agent))}" if agent else "")
     return f"a {changed_by.get('kind', 'restore')}"
 
 
@@ -148,7 +148,8 @@ def _files(files: list[FileChange]) -> str:
 
 
 def _state(state: str) -> str:
-    return f" ({_STATES[state]})" if state in _STATES else ""
+    words = STATES.get(state, state)
+    return f" ({words})" if words else ""
 
 
 def _clock(at: str) -> str:
@@ -160,12 +161,12 @@ def _code(name: str) -> str:
     return f"`` {shown} ``" if "`" in shown else f"`{shown}`"
 
 
-def _plain(told: str) -> str:
+def _plain(text: str) -> str:
     """A foreign text on one line, with Markdown characters escaped."""
-    line = " ".join("".join(character if character.isprintable() else " " for character in told).split())
+    line = " ".join("".join(character if character.isprintable() else " " for character in text).split())
     short = line if len(line) <= 60 else line[:59] + "…"
     return "".join(f"\\{character}" if character in "\\`*_[]<>" else character for character in short)
 
 
-def _sentence(told: str) -> str:
-    return f"{told[:1].upper()}{told[1:]}{'' if told.endswith('.') else '.'}"
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"

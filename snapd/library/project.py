@@ -104,8 +104,8 @@ class Project:
 
         def work() -> T:
             result = self.request(params() if callable(params) else params)
-            found: T = result if field is None else getattr(result, field)
-            return found
+            t: T = result if field is None else getattr(result, field)
+            return t
 
         return self.degrading(empty, work)
 
@@ -140,8 +140,8 @@ class Project:
         environment = read_environment(os.environ)
 
         def remote(socket: str, own_locations: Locations | None = None) -> Backend:
-            heard, unheard = split_environment(environment, locations.config_file)
-            backend = open_remote(socket, self.folder, as_options({**heard, **own}), own_locations)
+            effective, unheard = split_environment(environment, locations.config_file)
+            backend = open_remote(socket, self.folder, as_options({**effective, **own}), own_locations)
             if unheard is not None:
                 logger.warning("%s", unheard)
             return backend

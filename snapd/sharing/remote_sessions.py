@@ -119,8 +119,8 @@ class RemoteSessions:
             stack.callback(index.close)
             mirror = Mirror(os.path.join(path, "mirror"), index)
             stack.callback(mirror.close)
-            found = self.remote(named, lambda: mirror).fetch(session_ids, call)
-        return [each for each in found if (each.indexed.chain, each.indexed.head) not in known]
+            result = self.remote(named, lambda: mirror).fetch(session_ids, call)
+        return [each for each in result if (each.indexed.chain, each.indexed.head) not in known]
 
     def bundle(self, path: str) -> Bundle:
         """Returns a file that sessions are written to, or read from; raises `InvalidParams` for a relative path."""
@@ -158,16 +158,16 @@ class RemoteSessions:
         for each in listed:
             assert isinstance(each, ListedSession)
             chains.setdefault(each.indexed.mirror, []).append(each.indexed)
-        found = {
+        result = {
             indexed.place: (mirrors[name], signature)
             for name in chains.keys() & mirrors.keys()
             if (there := mirrors[name].signatures.of([indexed.chain for indexed in chains[name]]))
             for indexed in chains[name]
             if (signature := there.get(indexed.chain)) is not None and signature.head == indexed.head
         }
-        checks = self._checks() if found else None
+        checks = self._checks() if result else None
         return [
-            checks.of(*found[each.place], call) if checks is not None and each.place in found else None
+            checks.of(*result[each.place], call) if checks is not None and each.place in result else None
             for each in listed
         ]
 
@@ -197,8 +197,8 @@ class RemoteSessions:
     def session(self, session_id: SessionId) -> ListedSession | None:
         """Returns a fetched session by its id."""
         self._refresh()
-        found = self._index.of_session(session_id)
-        return None if found is None else self._listed([found])[0]
+        result = self._index.of_session(session_id)
+        return None if result is None else self._listed([result])[0]
 
     def read(self, listed: SessionListing) -> OtherSessions:
         """Returns the contents of a session, read on demand; keeps the last `MOST_OPEN` in memory."""
@@ -206,18 +206,18 @@ class RemoteSessions:
         indexed = listed.indexed
         key = (indexed.mirror, indexed.chain, indexed.head)
         with self._lock:
-            found = self.open_sessions.get(key)
-            if found is None:
+            result = self.open_sessions.get(key)
+            if result is None:
                 mirror = self.known_mirrors()[indexed.mirror]
                 timeline = mirror.timeline(indexed.chain, indexed.head)
                 fetched = OtherSessions(listed.remote, listed.host, mirror.objects, timeline)
-                found = self.open_sessions[key] = fetched, timeline
+                result = self.open_sessions[key] = fetched, timeline
             self.open_sessions.move_to_end(key)
             while len(self.open_sessions) > MOST_OPEN:
                 _, (_, oldest) = self.open_sessions.popitem(last=False)
                 # a caller that still uses it reads it again
                 oldest.close()
-            return found[0]
+            return result[0]
 
     def handovers(self) -> Sequence[tuple[str, Handover]]:
         """Returns the records of all fetched handovers, each with the address of its remote."""
@@ -287,12 +287,12 @@ class RemoteSessions:
         for name in self._index.mirrors() - mirrors.keys():
             self._index.remove(name)
 
-    def _listed(self, found: Sequence[IndexedSession]) -> list[ListedSession]:
-        addresses = {name: self._mirror_address(name) for name in {indexed.mirror for indexed in found}}
+    def _listed(self, indexed_sessions: Sequence[IndexedSession]) -> list[ListedSession]:
+        addresses = {name: self._mirror_address(name) for name in {indexed.mirror for indexed in indexed_sessions}}
         # a mirror that was purged meanwhile has no address
         return [
             ListedSession.of(self._shown(address), indexed)
-            for indexed in found
+            for indexed in indexed_sessions
             if (address := addresses[indexed.mirror]) is not None
         ]
 

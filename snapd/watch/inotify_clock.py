@@ -137,9 +137,9 @@ class Mounts:
         return frozenset((number, point) for number, point in points if (point + b"/").startswith(self._below))
 
 
-def unescaped(found: re.Match[bytes]) -> bytes:
+def unescaped(match: re.Match[bytes]) -> bytes:
     """Returns the byte of an octal escape in `/proc/self/mountinfo`."""
-    return bytes((int(found[1], 8),))
+    return bytes((int(match[1], 8),))
 
 
 def field(path: str, name: str) -> bytes:
@@ -503,7 +503,7 @@ class _Listener:
             if descriptor is not None:
                 poll.register(descriptor, select.POLLIN)
             ready = poll.poll(None if descriptor is not None else POLL_SECONDS * 1000)
-            if any(found == self._wake for found, _ in ready):
+            if any(result == self._wake for result, _ in ready):
                 os.read(self._wake, 1)
                 continue
             if self.gather():

@@ -115,8 +115,8 @@ class Parser(argparse.ArgumentParser):
 
 def subcommands(parser: argparse.ArgumentParser) -> dict[str, Parser]:
     """Returns the parsers of a command's own commands that the help lists, by name; empty if it has none."""
-    found = _subparsers(parser)
-    return {} if found is None else {line.dest: found.choices[line.dest] for line in found._choices_actions}
+    result = _subparsers(parser)
+    return {} if result is None else {line.dest: result.choices[line.dest] for line in result._choices_actions}
 
 
 def _subparsers(parser: argparse.ArgumentParser) -> argparse._SubParsersAction[Parser] | None:

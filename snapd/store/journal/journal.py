@@ -111,7 +111,7 @@ class Journal:
         self._store = path
         self._directory = os.path.join(path, JOURNAL)
         self._lock = threading.RLock()
-        self._settling = threading.Lock()
+        self._settle_lock = threading.Lock()
         self._waiting: dict[ObjectId, bytes] = {}
         self.waiting_bytes = 0
         self._file: _File | None = None
@@ -221,7 +221,7 @@ class Journal:
 
     def close(self) -> None:
         """Stops all writing, in the background too: from now on, another process may own the files."""
-        with self._settling, self._lock:
+        with self._settle_lock, self._lock:
             self._retire()
             self._old.clear()
             self._is_closed = True
@@ -330,7 +330,7 @@ class Journal:
 
     def _settle_old(self) -> None:
         # in order, each removed durably before the next: an older one alone would set references back
-        with self._settling:
+        with self._settle_lock:
             while self._old and self._old[0] is not self._with_intent:
                 file = self._old[0]
                 with os_errors(file.path):

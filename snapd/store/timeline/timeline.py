@@ -244,8 +244,8 @@ class Timeline(TimelineView):
             basis: what the fold depends on besides these changes.
             cls: of the fold.
         """
-        found = self._ask(lambda database: database.fold_of(path, last, basis))
-        return None if found is None else decode_derived(found, cls)
+        result = self._ask(lambda database: database.fold_of(path, last, basis))
+        return None if result is None else decode_derived(result, cls)
 
     def keep_folds(
         self, folds: Mapping[RelPath, attrs.AttrsInstance], last: int, basis: str, epoch: int, next_seq: int
