@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.crowd import Member, Project, found, populate
+from benchmarks.crowd import Member, Project, create_remote, populate
 from snapd.model.call import Call
 from snapd.model.errors import IoError, UnknownSession
 from snapd.model.timeline import StepQuery
@@ -30,7 +30,7 @@ BEGAN = 1_780_000_000_000
 def remote(tmp_path: Path) -> str:
     path = str(tmp_path / "remote")
     project = Project()
-    found(path, project)
+    create_remote(path, project)
     populate(path, project, [member(number) for number in range(MANY)])
     assert run_git(Path(path), "fsck", "--strict", "--no-dangling") == b""
     return path
