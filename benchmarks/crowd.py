@@ -99,7 +99,7 @@ class Project:
         return oid
 
 
-def found(remote: str, project: Project) -> None:
+def create_remote(remote: str, project: Project) -> None:
     """Makes a bare repository with the commit of the project as its branch `main`."""
     subprocess.run(["git", "init", "--quiet", "--bare", "--initial-branch=main", remote], check=True)
     writer = PackWriter(os.path.join(remote, "objects", "pack"))

@@ -106,8 +106,8 @@ def _sqlite(page: int) -> Callable[[str], Write]:
 def _written() -> tuple[int, int]:
     """The bytes and the calls with which this process has written so far."""
     with open("/proc/self/io", encoding="ascii") as file:
-        found = dict(line.split(": ") for line in file.read().splitlines())
-    return int(found["wchar"]), int(found["syscw"])
+        result = dict(line.split(": ") for line in file.read().splitlines())
+    return int(result["wchar"]), int(result["syscw"])
 
 
 if __name__ == "__main__":

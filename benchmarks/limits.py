@@ -64,8 +64,8 @@ class Limits:
     """
 
     def __init__(self, tree: str, work: str, counts: Counts) -> None:
-        self._tree = tree
-        self._work = work
+        self.tree = tree
+        self.work = work
         self.counts = counts
         self.files = list(_files_of(tree))
         self._trees: dict[str, bytes] = {}
@@ -95,7 +95,7 @@ class Limits:
 
     def blamed(self) -> Samples:
         """The same with reading and hashing a file of 5,000 lines, and cutting it into lines."""
-        path = os.path.join(self._work, "blamed")
+        path = os.path.join(self.work, "blamed")
         with open(path, "wb") as file:
             file.writelines(_LINE % number for number in range(_BLAMED_LINES))
 
@@ -181,7 +181,7 @@ class Limits:
 
     def exported(self) -> Samples:
         """Expanding all files and writing them into directories that are new."""
-        stored = [(os.path.relpath(path, self._tree), zlib.compress(_read(path), 1)) for path in self.files]
+        stored = [(os.path.relpath(path, self.tree), zlib.compress(_read(path), 1)) for path in self.files]
         above = sorted({os.path.dirname(path) for path, _ in stored})
         folders = [self._scratch() for _ in range(self.counts.heavy)]
 
@@ -212,10 +212,10 @@ class Limits:
             server.bind(path)
             server.listen()
             threading.Thread(target=_answer_all, args=(server,), daemon=True).start()
-            found = [sum(self.program(_ANY_CONNECTION, path) for _ in range(times)) for _ in self._rounds()]
+            matches = [sum(self.program(_ANY_CONNECTION, path) for _ in range(times)) for _ in self._rounds()]
             # wakes up the thread that accepts
             server.shutdown(socket.SHUT_RDWR)
-        return Samples("s", tuple(found))
+        return Samples("s", tuple(matches))
 
     def loaded(self) -> Samples:
         """Memory of a Python process that can serve, and has done nothing yet."""
@@ -239,7 +239,7 @@ class Limits:
     def bytes_of_one(self) -> Samples:
         """Bytes of a file and the trees above it, compressed as well as zlib can."""
         sizes = [
-            sum(len(zlib.compress(data, _BEST)) for data in self._objects([path]))
+            sum(len(zlib.compress(data, _BEST)) for data in self.objects([path]))
             for path in self._some(self.counts.steps)
         ]
         return Samples("B", (sum(sizes) / len(sizes),))
@@ -248,26 +248,26 @@ class Limits:
 
     def _keep_storing(self, seconds: float) -> list[float]:
         some = self._some(1)
-        found: list[float] = []
+        matches: list[float] = []
         until = time.perf_counter() + seconds
         with self._journal() as journal:
             # on a busy machine the time may be over at once
-            while not found or time.perf_counter() < until:
-                found.append(timed(lambda: self._store(some, journal))[0])
-        return found
+            while not matches or time.perf_counter() < until:
+                matches.append(timed(lambda: self._store(some, journal))[0])
+        return matches
 
     def _store(self, files: list[str], journal: int) -> None:
-        os.write(journal, b"".join(zlib.compress(data, _SMALL) for data in self._objects(files)))
+        os.write(journal, b"".join(zlib.compress(data, _SMALL) for data in self.objects(files)))
         os.fdatasync(journal)
 
-    def _objects(self, files: list[str]) -> Iterator[bytes]:
+    def objects(self, files: list[str]) -> Iterator[bytes]:
         """The bytes of files, each hashed, then as many as the trees above them have."""
         trees: set[str] = set()
         for path in files:
             os.lstat(path)
             yield _blob(_read(path))
             above = path
-            while above != self._tree:
+            while above != self.tree:
                 above = os.path.dirname(above)
                 trees.add(above)
         for above in trees:
@@ -287,7 +287,7 @@ class Limits:
         return [self.files[number * len(self.files) // count] for number in range(count)]
 
     def _scratch(self) -> str:
-        return tempfile.mkdtemp(prefix="limit-", dir=self._work)
+        return tempfile.mkdtemp(prefix="limit-", dir=self.work)
 
     @contextmanager
     def _journal(self) -> Iterator[int]:
@@ -359,10 +359,10 @@ def on_all_cores(items: Sequence[str], one: Callable[[str], bytes], output: str 
     cores = len(os.sched_getaffinity(0))
 
     def share(number: int) -> None:
-        found = b"".join(map(one, items[number::cores]))
+        result = b"".join(map(one, items[number::cores]))
         if output is not None:
             descriptor = os.open(os.path.join(output, str(number)), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-            os.write(descriptor, found)
+            os.write(descriptor, result)
             os.fdatasync(descriptor)
 
     context = multiprocessing.get_context("fork")
@@ -382,10 +382,10 @@ def _in_processes(count: int, work: Callable[[], list[float]]) -> list[list[floa
     processes = [context.Process(target=lambda end=end: end.send(work())) for _, end in results]
     for process in processes:
         process.start()
-    found = [receiving.recv() for receiving, _ in results]
+    matches = [receiving.recv() for receiving, _ in results]
     for process in processes:
         process.join()
-    return found
+    return matches
 
 
 @contextmanager

@@ -34,9 +34,9 @@ def file_system(path: str) -> str:
     mount, kind, options = "", "unknown", ""
     with open("/proc/self/mounts", encoding="utf-8", errors="replace") as file:
         for line in file:
-            _, *found = line.split()
-            if (path == found[0] or path.startswith(found[0].rstrip("/") + "/")) and len(found[0]) >= len(mount):
-                mount, kind, options, *_ = found
+            _, *result = line.split()
+            if (path == result[0] or path.startswith(result[0].rstrip("/") + "/")) and len(result[0]) >= len(mount):
+                mount, kind, options, *_ = result
     remarks = [kind]
     if kind == "ext4" and _has_no_journal(os.stat(path).st_dev):
         remarks.append("no journal")

@@ -71,7 +71,7 @@ def kind_of(run: Run) -> Kind:
 
 def lines_of(run: Run, unit: str) -> list[Line]:
     """The lines of a growth run in one unit; those that only one point is known of are left out."""
-    found = []
+    lines = []
     for side in ("snapd", "git"):
         for series in kind_of(run).series:
             start = f"growth-{series.key}-"
@@ -81,8 +81,8 @@ def lines_of(run: Run, unit: str) -> list[Line]:
                 if row.key.startswith(start) and row.key.removeprefix(start).isdigit() and samples is not None:
                     points.append((int(row.key.removeprefix(start)), samples.median))
             if series.unit == unit and len(points) > 1:
-                found.append(Line(side, series.key, series.name, sorted(points)))
-    return found
+                lines.append(Line(side, series.key, series.name, sorted(points)))
+    return lines
 
 
 def draw(run: Run, unit: str = "s") -> str:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from snapd.store.timeline.chain import SESSIONS, chain_of_session
 
-from .crowd import DAY, Member, Project, found, populate
+from .crowd import DAY, Member, Project, create_remote, populate
 from .daemon import Daemon
 from .git_algorithm import run_git
 from .git_host import GitHost
@@ -66,7 +66,7 @@ class Scale:
 
     def run(self) -> None:
         """Measures all of it."""
-        found(self._remote, self._project)
+        create_remote(self._remote, self._project)
         run_git(["config", "http.receivepack", "true"], self._remote)
         run_git(["config", "uploadpack.allowFilter", "true"], self._remote)
         populate(self._remote, self._project, map(self._member, range(self._references)))
@@ -149,7 +149,7 @@ def many_fetched(
 ) -> Iterator[tuple[str, str, float | None, float | None]]:
     """What a machine pays that has fetched many sessions."""
     remote, project = os.path.join(directory, "fetched.git"), Project()
-    found(remote, project)
+    create_remote(remote, project)
     began = time.time_ns() // 1_000_000
     populate(remote, project, (Member(at, f"machine-{at % MACHINES}.example.com", began) for at in range(sessions)))
     seconds, _ = timed(lambda: client.session_fetch(remote))
@@ -218,7 +218,7 @@ def _machine(stack: ExitStack, work: str) -> tuple[Client, str]:
     tree = os.path.join(directory, "tree")
     project = Project()
     remote = os.path.join(directory, "project.git")
-    found(remote, project)
+    create_remote(remote, project)
     run_git(["clone", "--quiet", remote, tree], directory)
     daemon = stack.enter_context(Daemon(os.path.join(directory, "d")))
     return stack.enter_context(daemon.connect(tree)), tree

@@ -133,17 +133,17 @@ def _install(wheel: Path, home: Path) -> None:
 
 def dependencies(name: str) -> set[str]:
     """The installed distributions that one needs, and those that these need, by the names that they are asked for."""
-    found: set[tuple[str, str]] = set()
+    matches: set[tuple[str, str]] = set()
     pending = [(name, "")]
     while pending:
         parent, extra = pending.pop()
         for line in metadata.requires(parent) or ():
             requirement = Requirement(line)
             if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
-                new = {(requirement.name, each) for each in ("", *requirement.extras)} - found
-                found |= new
+                new = {(requirement.name, each) for each in ("", *requirement.extras)} - matches
+                matches |= new
                 pending += new
-    return {each for each, _ in found}
+    return {each for each, _ in matches}
 
 
 def _take_libraries(home: Path) -> None:
@@ -165,11 +165,11 @@ def _take_libraries(home: Path) -> None:
 
 
 def _needed(file: Path) -> list[tuple[str, str]]:
-    said = subprocess.run(["ldd", str(file)], capture_output=True, text=True, check=False).stdout
-    missing = re.findall(r"(\S+) => not found", said)
+    message = subprocess.run(["ldd", str(file)], capture_output=True, text=True, check=False).stdout
+    missing = re.findall(r"(\S+) => not found", message)
     if missing:
         raise SystemExit(f"{file} needs {', '.join(missing)}, which this machine does not have")
-    return re.findall(r"(\S+) => (/\S+)", said)
+    return re.findall(r"(\S+) => (/\S+)", message)
 
 
 def _archive(home: Path) -> bytes:

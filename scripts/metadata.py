@@ -272,7 +272,7 @@ def _agents(text: str, _: Project) -> str:
 def _learns(name: str) -> str:
     """When an agent learns of undos: what the answers say to which of its events."""
     dialect = DIALECTS[name]
-    meanings = {dialect.events[event] for event in dialect.reads_answer} if dialect.told else set()
+    meanings = {dialect.events[event] for event in dialect.reads_answer} if dialect.answer_format else set()
     if END in meanings:
         return "yes" if PROMPT in meanings else "after a call"
     return "with a prompt" if PROMPT in meanings else "no"

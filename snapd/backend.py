@@ -34,9 +34,9 @@ else:
 
 
 _BY_KIND: dict[str, type[SnapdError]] = {
-    found.kind: found
-    for found in vars(core_errors).values()
-    if isinstance(found, type) and issubclass(found, SnapdError) and "kind" in vars(found)
+    each.kind: each
+    for each in vars(core_errors).values()
+    if isinstance(each, type) and issubclass(each, SnapdError) and "kind" in vars(each)
 }
 
 
@@ -61,7 +61,7 @@ _HASHES = frozenset({"hash", "before", "after"})
 _HASH = re.compile("[0-9a-f]{40}")
 
 
-def beginnings(found: Backend, answer: Any, known: Container[str] = ()) -> dict[str, str]:
+def beginnings(backend: Backend, answer: Any, known: Container[str] = ()) -> dict[str, str]:
     """Requests the short forms of all ids and hashes in an answer (JSON values), except `known`, with one request."""
     names: dict[str, None] = {}
     pending = [answer]
@@ -77,13 +77,15 @@ def beginnings(found: Backend, answer: Any, known: Container[str] = ()) -> dict[
             names.update(dict.fromkeys(name for name in texts if isinstance(name, str) and name not in known))
         pending += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return (
-        dict(zip(names, found.request("session/prefixes", {"ids": [*names]})["prefixes"], strict=True)) if names else {}
+        dict(zip(names, backend.request("session/prefixes", {"ids": [*names]})["prefixes"], strict=True))
+        if names
+        else {}
     )
 
 
-def with_short_ids(found: Backend, answer: T) -> T:
+def with_short_ids(backend: Backend, answer: T) -> T:
     """Returns the answer with ids and hashes shortened."""
-    shown = beginnings(found, answer)
+    shown = beginnings(backend, answer)
 
     def shorten(value: Any) -> Any:
         if isinstance(value, dict):
@@ -133,7 +135,7 @@ class LocalBackend:
         self._workspaces = workspaces
         self._folder = os.fsencode(folder)
         self._options = options
-        self._workspace = workspaces.acquire(self._folder, options)
+        self.workspace = workspaces.acquire(self._folder, options)
 
     @typed
     def request(self, method: str, params: Mapping[str, Any] | None = None, report: Report | None = None) -> Any:
@@ -161,9 +163,9 @@ class LocalBackend:
                 report(message, done * 100 // total if total else None)
 
         given = structured(METHODS[method], params)
-        roots = (self._workspace.root, self._folder)
+        roots = (self.workspace.root, self._folder)
         call = Call(progress)
-        context = Context(self._workspace, roots, self._options.client, call)
+        context = Context(self.workspace, roots, self._options.client, call)
         return _uninterrupted(lambda: HANDLERS[method](context, given), call.cancel)
 
     @property
@@ -176,9 +178,9 @@ class LocalBackend:
         from snapd.model.call import Call
 
         try:
-            self._workspace.sessions.leave(self._options.client, Call())
+            self.workspace.sessions.leave(self._options.client, Call())
         finally:
-            if self._workspaces.release(self._workspace, self._options):
+            if self._workspaces.release(self.workspace, self._options):
                 self._workspaces.close_unused()
 
 

@@ -56,8 +56,8 @@ def find(name: str) -> Callable[..., int] | None:
     """A function of the C library, if it exists."""
     if os.name != "posix":
         return None
-    found: Callable[..., int] | None = getattr(ctypes.CDLL(None), name, None)
-    return found
+    result: Callable[..., int] | None = getattr(ctypes.CDLL(None), name, None)
+    return result
 
 
 trim = find("malloc_trim")

@@ -120,7 +120,7 @@ def _start(path: str, on_wait: Callable[[], object]) -> socket.socket:
         process.terminate()
         process.wait()
     with open(log, encoding="utf-8", errors="replace") as output:
-        said = output.read().strip().splitlines()
-    hint = said.pop().removeprefix("hint: ") if said and said[-1].startswith("hint: ") else f"{log} says more"
-    reason = said[-1].removeprefix("snapd: ") if said else f"exit code {process.returncode}"
+        parts = output.read().strip().splitlines()
+    hint = parts.pop().removeprefix("hint: ") if parts and parts[-1].startswith("hint: ") else f"{log} says more"
+    reason = parts[-1].removeprefix("snapd: ") if parts else f"exit code {process.returncode}"
     raise IoError(f"the daemon did not start: {reason}", hint=hint, path=log, errno="ECONNREFUSED")

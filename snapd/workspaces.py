@@ -96,7 +96,7 @@ class Workspaces:
         socket: str | None,
         texts: TextDiffer | None = None,
     ) -> None:
-        self._locations = locations
+        self.locations = locations
         self._user = GitUser(locations.home, xdg_config_home)
         self._machine = Machine(platform.node(), dict(os.environ), self._user)
         self._umask = umask
@@ -114,10 +114,10 @@ class Workspaces:
     def acquire(self, folder: bytes, options: Options) -> SharedWorkspace:
         """The workspace of a folder, opened if necessary; `options` apply until `release`. Raises `SnapdError`."""
         while True:
-            found = self.try_acquire(folder, options)
-            if not isinstance(found, Future):
-                return found
-            found.result()
+            shared_workspace = self.try_acquire(folder, options)
+            if not isinstance(shared_workspace, Future):
+                return shared_workspace
+            shared_workspace.result()
 
     def try_acquire(
         self, folder: bytes, options: Options, *, only_open: bool = False
@@ -131,21 +131,21 @@ class Workspaces:
         policy = FolderSettings(options)
         while True:
             with self._lock:
-                found = self._open.get(location.store)
-                if found is None and only_open:
+                result = self._open.get(location.store)
+                if result is None and only_open:
                     raise WorkspaceNotOpen(
                         f"{os.fsdecode(location.root)} is not open", hint="'snapd status' in that folder opens it"
                     )
-                if found is None:
+                if result is None:
                     opening = self._open[location.store] = _Open(None, policy, 1, Future())
                     break
-                if found.changing is not None:
-                    return found.changing
-                found.users += 1
-            workspace = found.workspace
+                if result.changing is not None:
+                    return result.changing
+                result.users += 1
+            workspace = result.workspace
             assert workspace is not None
-            if self._is_still_there(found, workspace, options):
-                found.settings.add(options)
+            if self._is_still_there(result, workspace, options):
+                result.settings.add(options)
                 return workspace
         workspace = self._open_now(location, settings, opening)
         opening.settings.add(options)
@@ -153,7 +153,7 @@ class Workspaces:
 
     def folder_around(self, folder: bytes, settings: Settings) -> bytes:
         """The folder itself or the one around it whose snapshots have its files: see `snapd.folders.root.root_of`."""
-        return os.fsencode(folder_around(os.fsdecode(folder), self._locations, settings.data_dir))
+        return os.fsencode(folder_around(os.fsdecode(folder), self.locations, settings.data_dir))
 
     def store_of(self, folder: bytes, settings: Settings) -> str:
         """The path of a folder's store, which need not exist. Raises `WorkspaceRefused`."""
@@ -163,7 +163,7 @@ class Workspaces:
     def all_open(self) -> list[SharedWorkspace]:
         """The open workspaces, used or not."""
         with self._lock:
-            return [found.workspace for found in self._open.values() if found.workspace and found.changing is None]
+            return [result.workspace for result in self._open.values() if result.workspace and result.changing is None]
 
     def release(self, workspace: SharedWorkspace, options: Options) -> bool:
         """Releases a workspace that a client acquired with these options.
@@ -175,10 +175,10 @@ class Workspaces:
             if store is None:
                 return False
             # the most recently used one is closed last
-            found = self._open[store] = self._open.pop(store)
-            found.users -= 1
-            found.settings.remove(options)
-            unused = found.users == 0
+            result = self._open[store] = self._open.pop(store)
+            result.users -= 1
+            result.settings.remove(options)
+            unused = result.users == 0
         if unused:
             self._close_all(self._unused(MAX_UNUSED))
         return unused
@@ -190,7 +190,7 @@ class Workspaces:
     def close(self) -> None:
         """Closes all workspaces, used or not."""
         with self._lock:
-            closing = [self._closing(store) for store, found in self._open.items() if found.changing is None]
+            closing = [self._closing(store) for store, result in self._open.items() if result.changing is None]
         self._close_all(closing)
 
     # `_lock` only guards the table: opening or closing a store may take long
@@ -220,16 +220,16 @@ class Workspaces:
     def _unused(self, kept: int) -> list[_Closing]:
         """Takes the unused workspaces, except the `kept` most recently used ones, for closing."""
         with self._lock:
-            unused = [store for store, found in self._open.items() if not found.users and found.changing is None]
+            unused = [store for store, result in self._open.items() if not result.users and result.changing is None]
             return [self._closing(store) for store in unused[: max(0, len(unused) - kept)]]
 
     def _closing(self, store: str) -> _Closing:
         """Takes an open workspace for closing. Call this with the lock, and close the result without it."""
-        found = self._open[store]
-        assert found.workspace is not None
+        result = self._open[store]
+        assert result.workspace is not None
         # another thread that acquires it now must not find the store still locked
-        found.changing = Future()
-        return _Closing(store, found.workspace, found.changing)
+        result.changing = Future()
+        return _Closing(store, result.workspace, result.changing)
 
     def _close_all(self, closing: Iterable[_Closing]) -> None:
         with ExitStack() as stack:
@@ -249,7 +249,7 @@ class Workspaces:
                 del self._open[closing.store]
             closing.done.set_result(None)
 
-    def _is_still_there(self, found: _Open, workspace: SharedWorkspace, options: Options) -> bool:
+    def _is_still_there(self, result: _Open, workspace: SharedWorkspace, options: Options) -> bool:
         """Whether an acquired workspace still belongs to its folder, and is watched as these options require.
 
         Otherwise it is closed, and the caller opens it again; while others use it, it stays watched as it is.
@@ -262,17 +262,17 @@ class Workspaces:
         except StoreCorrupt:
             # the store was removed: clients that hold its hashes must not get a new store instead
             with self._lock:
-                if found.users > 1:
+                if result.users > 1:
                     return True
         else:
             with self._lock:
-                if found.users > 1 or found.settings.opens_alike(options):
+                if result.users > 1 or result.settings.opens_alike(options):
                     return True
         with self._lock:
-            found.users -= 1
+            result.users -= 1
             # another thread may have done this already
-            store = next((store for store, each in self._open.items() if each is found), None)
-            closing = [] if store is None or found.changing is not None else [self._closing(store)]
+            store = next((store for store, each in self._open.items() if each is result), None)
+            closing = [] if store is None or result.changing is not None else [self._closing(store)]
         self._close_all(closing)
         return False
 
@@ -281,9 +281,9 @@ class Workspaces:
         """The sessions of the workspace around `folder`, which must have another store than `store`."""
         options = policy.without_clients()
         data_dir = options.settings.data_dir
-        found = folder_around(os.fsdecode(folder), self._locations, data_dir)
-        named = shown(os.fsencode(found))
-        other = store_of(found, self._locations, data_dir)
+        result = folder_around(os.fsdecode(folder), self.locations, data_dir)
+        named = shown(os.fsencode(result))
+        other = store_of(result, self.locations, data_dir)
         if other == store:
             raise InvalidParams(
                 f"from: {named} is the folder that the request is about", hint="name another folder", field="from"
@@ -295,7 +295,7 @@ class Workspaces:
                 field="from",
             )
         try:
-            workspace = self.acquire(os.fsencode(found), options)
+            workspace = self.acquire(os.fsencode(result), options)
         except StoreLocked as error:
             hint = f"end that process, or write the session to a file there: 'snapd -C {named} bundle FILE SESSION'"
             raise StoreLocked(f"{named}: {error.message}", hint=hint, **error.data) from error
@@ -307,10 +307,10 @@ class Workspaces:
     def _locate(self, folder: bytes, settings: Settings) -> _Location:
         root = canonical_root(folder)
         configured = settings.data_dir
-        data = os.path.join(root, os.fsencode(configured)) if configured else os.fsencode(self._locations.data)
+        data = os.path.join(root, os.fsencode(configured)) if configured else os.fsencode(self.locations.data)
         inside = configured is not None and not os.path.isabs(configured)
         allowed = [os.fsencode(folder) for folder in settings.allow_foreign]
-        check_root(root, os.fsencode(self._locations.home), data, inside, allowed)
+        check_root(root, os.fsencode(self.locations.home), data, inside, allowed)
         real = os.path.realpath(data)
         hidden = os.path.relpath(real, root) if real.startswith(root + b"/") else None
         return _Location(root, store_path(os.fsdecode(real), project_id(root)), hidden)
@@ -396,5 +396,5 @@ def _is_elsewhere(location: _Location, path: RelPath) -> bool:
     """Whether a file belongs to a repository in a folder with a history of its own."""
     stores = os.path.dirname(location.store)
     inner = (os.path.join(location.root, above) for above in parents(path))
-    found = (folder for folder in inner if os.path.lexists(os.path.join(folder, b".git")))
-    return any(has_history(os.path.join(stores, project_id(folder))) for folder in found)
+    matches = (folder for folder in inner if os.path.lexists(os.path.join(folder, b".git")))
+    return any(has_history(os.path.join(stores, project_id(folder))) for folder in matches)

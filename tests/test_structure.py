@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 import sys
 from pathlib import Path
 
@@ -57,6 +58,26 @@ def room(name: str) -> list[Path]:
     found = sorted(folder.rglob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]
     assert found
     return found
+
+
+PATCHES = {"setattr", "delattr", "getattr", "patch", "object"}
+PRIVATE = re.compile(r"(.*\.)?_(?!_)\w+")
+
+
+def test_the_tests_reach_for_no_private_name() -> None:
+    """ruff sees the attributes (SLF001), and neither the strings that a patch is given nor the imports."""
+    private = []
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        for node in ast.walk(parse(path)):
+            names: list[object] = []
+            if isinstance(node, ast.Call):
+                function = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                if function in PATCHES:
+                    names = [argument.value for argument in node.args[:2] if isinstance(argument, ast.Constant)]
+            elif isinstance(node, ast.ImportFrom) and (node.level or str(node.module).startswith(("snapd", "tests"))):
+                names = [alias.name for alias in node.names]
+            private += [f"{path.name}:{node.lineno}: {name}" for name in names if PRIVATE.fullmatch(str(name))]
+    assert private == []
 
 
 NO_ENVIRONMENT = {"environ", "environb", "getenv", "expanduser", "getcwd", "getcwdb"}

@@ -56,9 +56,9 @@ def compared(kind: Kind, rows: list[Row]) -> Iterator[Row]:
     """The largest size against the smallest at which as much was asked for, for each series."""
     for series in kind.series:
         start = f"growth-{series.key}-"
-        found = {int(one.key.removeprefix(start)): one for one in rows if one.key.startswith(start)}
-        sizes = sorted(size for size in found if size >= series.base)
+        result = {int(one.key.removeprefix(start)): one for one in rows if one.key.startswith(start)}
+        sizes = sorted(size for size in result if size >= series.base)
         if len(sizes) > 1:
             least, most = sizes[0], sizes[-1]
             against = f"snapd at {least:,} {kind.what}"
-            yield Row(f"growth-{series.key}", found[most].name, against, found[most].snapd, found[least].snapd)
+            yield Row(f"growth-{series.key}", result[most].name, against, result[most].snapd, result[least].snapd)

@@ -41,13 +41,13 @@ def main(arguments: Sequence[str]) -> int:
     # short: a socket is to lie below it
     work = os.path.realpath(tempfile.mkdtemp(prefix="snapd-guard-"))
     try:
-        found = measure((*map(counts_of, SCENARIOS), programs), work)
+        result = measure((*map(counts_of, SCENARIOS), programs), work)
         if options.accept:
             with open(options.counts, "w", encoding="ascii") as file:
-                file.write(dump(found))
+                file.write(dump(result))
             print(f"written: {os.path.relpath(options.counts)}")
             return 0
-        lines = differences(load(options.counts), found)
+        lines = differences(load(options.counts), result)
     except (Failed, BadCounts, FileNotFoundError) as error:
         print(f"bench-guard: {error}", file=sys.stderr)
         return 1

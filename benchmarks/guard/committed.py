@@ -29,20 +29,20 @@ def load(path: str = COMMITTED) -> Counts:
     with open(path, encoding="ascii") as file:
         text = file.read()
     try:
-        found: Counts = {
+        result: Counts = {
             str(row): {str(name): int(count) for name, count in counts.items()}
             for row, counts in json.loads(text).items()
         }
     except (ValueError, AttributeError, TypeError) as error:
         raise BadCounts(f"{path}: {error}; make it anew with: make bench-guard ACCEPT=1") from error
-    return found
+    return result
 
 
-def differences(committed: Counts, found: Counts) -> list[str]:
+def differences(committed: Counts, counts: Counts) -> list[str]:
     """One line for each count that is not the committed one; what is not counted at all counts as 0."""
     lines = []
-    for row in sorted(committed.keys() | found.keys()):
-        old, new = committed.get(row, {}), found.get(row, {})
+    for row in sorted(committed.keys() | counts.keys()):
+        old, new = committed.get(row, {}), counts.get(row, {})
         for name in sorted(old.keys() | new.keys()):
             was, now = old.get(name, 0), new.get(name, 0)
             if was != now:

@@ -37,11 +37,11 @@ def measure(scenarios: Sequence[Callable[[str], Counts]], work: str) -> Counts:
     failed = [at for process, at in running.items() if os.waitpid(process, 0)[1] != 0]
     if failed:
         raise Failed(f"{len(failed)} of {len(scenarios)} scenarios did not come to their end")
-    found: Counts = {}
+    counts: Counts = {}
     for at in running.values():
         with open(os.path.join(work, f"{at}.json"), encoding="ascii") as file:
-            found.update(json.load(file))
-    return found
+            counts.update(json.load(file))
+    return counts
 
 
 def _fork(scenario: Callable[[str], Counts], directory: str) -> int:
@@ -71,7 +71,7 @@ def counts_of(scenario: Scenario) -> Callable[[str], Counts]:
 
 def count(jobs: Iterable[Job]) -> Counts:
     """The counts of jobs, which are done one after the other."""
-    found: Counts = {}
+    result: Counts = {}
     with ExitStack() as places:
         for job in jobs:
             before = job.place.objects()
@@ -81,13 +81,13 @@ def count(jobs: Iterable[Job]) -> Counts:
             after = job.place.objects()
             counts = work.counts + _stored({name: after[name] for name in after.keys() - before.keys()})
             counts["bytes answered"] = job.place.length(answer)
-            found[job.row] = dict(counts)
-    return found
+            result[job.row] = dict(counts)
+    return result
 
 
 def _stored(objects: dict[str, tuple[str, int]]) -> Counter[str]:
-    found: Counter[str] = Counter()
+    counter: Counter[str] = Counter()
     for kind, size in objects.values():
-        found[f"objects, {kind}"] += 1
-        found["bytes of objects"] += size
-    return found
+        counter[f"objects, {kind}"] += 1
+        counter["bytes of objects"] += size
+    return counter

@@ -179,8 +179,8 @@ class Place:
         if not self._store:
             return {}
         words = ["cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype) %(objectsize)"]
-        found = (line.split() for line in self._git(self._store, *words).splitlines())
-        return {name: (kind, int(size)) for name, kind, size in found}
+        matches = (line.split() for line in self._git(self._store, *words).splitlines())
+        return {name: (kind, int(size)) for name, kind, size in matches}
 
     def _commit(self, files: Mapping[str, bytes]) -> None:
         for name in files:

@@ -39,9 +39,9 @@ def programs(directory: str) -> Counts:
             "cli-status": (["status", "--socket", daemon.socket], b""),
             "cli-track": (["track", "--socket", daemon.socket], b""),
         }
-        found = {row: _run(daemon.directory, tree, *of) for row, of in given.items()}
-    found["spawn"] = _run(os.path.join(directory, "d"), tree, ["serve", "--stdio"], _opening(tree))
-    return found
+        counts = {row: _run(daemon.directory, tree, *of) for row, of in given.items()}
+    counts["spawn"] = _run(os.path.join(directory, "d"), tree, ["serve", "--stdio"], _opening(tree))
+    return counts
 
 
 def _run(directory: str, tree: str, words: list[str], given: bytes) -> dict[str, int]:
@@ -68,8 +68,8 @@ def _opening(tree: str) -> bytes:
         {"id": 2, "method": "shutdown"},
         {"method": "exit"},
     )
-    found = b""
+    content = b""
     for message in messages:
         data = json.dumps({"jsonrpc": "2.0", **message}).encode()
-        found += b"Content-Length: %d\r\n\r\n%b" % (len(data), data)
-    return found
+        content += b"Content-Length: %d\r\n\r\n%b" % (len(data), data)
+    return content

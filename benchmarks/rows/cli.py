@@ -39,8 +39,8 @@ def cli(bench: Bench) -> Iterator[Row]:
     seconds = []
     for _ in range(bench.counts.repetitions):
         pair.editor.edit()
-        taken, said = timed(partial(run_command, pair, ["track"]))
-        agree(said.strip(), pair.shadow.track())
+        taken, text = timed(partial(run_command, pair, ["track"]))
+        agree(text.strip(), pair.shadow.track())
         seconds.append(taken)
     yield Row("cli-track", "snapd track, one file changed", "", Samples("s", tuple(seconds)))
 

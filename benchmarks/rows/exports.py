@@ -57,8 +57,8 @@ def bisect(bench: Bench) -> Iterator[Row]:
     words = ["bisect", "--json", session, "--", "sh", "-c", "test ! -e broken"]
     seconds = []
     for _ in range(bench.counts.heavy):
-        taken, said = timed(partial(run_command, pair, words))
-        answer = json.loads(said)
+        taken, text = timed(partial(run_command, pair, words))
+        answer = json.loads(text)
         agree([step["stepId"] for step in answer["suspects"][0]["steps"]], [broke])
         agree(len(answer["trials"]) <= 6, True)
         seconds.append(taken)

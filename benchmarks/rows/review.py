@@ -31,8 +31,8 @@ def review(bench: Bench) -> Iterator[Row]:
         request("session/start", {"sessionId": "bench", "agent": "bench"})
         for number in range(bench.counts.review_steps):
             _step(request, partial(_replace_a_line, folder, names[number % _FILES], chance))
-        first, found = timed(lambda: request("review/list"))
-        agree(found["pendingFiles"], min(_FILES, bench.counts.review_steps))
+        first, result = timed(lambda: request("review/list"))
+        agree(result["pendingFiles"], min(_FILES, bench.counts.review_steps))
         lists, files, keeps = [], [], []
         for number in range(bench.counts.repetitions):
             name = names[number % _FILES]

@@ -6,7 +6,7 @@ import os
 import subprocess
 from typing import TYPE_CHECKING
 
-from benchmarks.crowd import Member, Project, found, populate
+from benchmarks.crowd import Member, Project, create_remote, populate
 from benchmarks.git_algorithm import run_git
 from benchmarks.git_host import GitHost
 from benchmarks.measure import Samples, agree, timed
@@ -107,7 +107,7 @@ def fetch(bench: Bench) -> Iterator[Row]:
     directory = bench.scratch()
     project = Project()
     remote = os.path.join(directory, "crowd.git")
-    found(remote, project)
+    create_remote(remote, project)
     many = bench.counts.sessions
     populate(remote, project, (Member(number, f"machine-{number % 50}.example.com", _BEGAN) for number in range(many)))
     run_git(["gc", "--quiet"], remote)

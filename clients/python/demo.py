@@ -139,24 +139,24 @@ class Agent:
         """Undoes one step."""
         began = time.perf_counter()
         outcome = self.client.session_undo(self.session, step_id=self.steps[description], **options)
-        return self._told("undone", outcome, began)
+        return self._report("undone", outcome, began)
 
     def redo(self) -> Any:
         """Redoes the step that was undone last."""
         began = time.perf_counter()
-        return self._told("redone", self.client.session_redo(self.session), began)
+        return self._report("redone", self.client.session_redo(self.session), began)
 
-    def heard(self, last: int) -> list[tuple[str, Any]]:
+    def received(self, last: int) -> list[tuple[str, Any]]:
         """Its notifications up to a number."""
-        found: list[tuple[str, Any]] = []
-        while not found or found[-1][1]["seq"] < last:
+        matches: list[tuple[str, Any]] = []
+        while not matches or matches[-1][1]["seq"] < last:
             push = self._pushes.get(WAIT_SECONDS)
             if push is None:
                 raise SystemExit(f"  NOT TRUE: {self.name} gets every notification")
-            found.append((push.method, push.params))
-        return found
+            matches.append((push.method, push.params))
+        return matches
 
-    def _told(self, what: str, outcome: Any, began: float) -> Any:
+    def _report(self, what: str, outcome: Any, began: float) -> Any:
         took = (time.perf_counter() - began) * 1000
         say(f"  {what if outcome['applied'] else 'refused'} in {took:.1f} ms: {outcomes(outcome)}")
         return outcome
@@ -164,21 +164,21 @@ class Agent:
 
 def counted(files: Iterable[Any]) -> str:
     """Lists changed files with their counts."""
-    told = [
+    parts = [
         f"{os.path.basename(file['file'])} "
         + ("(binary)" if file["binary"] else f"+{file['additions']} -{file['deletions']}")
         for file in files
     ]
-    return ", ".join(told) or "nothing"
+    return ", ".join(parts) or "nothing"
 
 
 def outcomes(outcome: Any) -> str:
     """Lists the outcomes of files."""
-    told = [
+    parts = [
         f"{os.path.basename(file['file'])} {file['outcome']}" + (f" ({file['reason']})" if "reason" in file else "")
         for file in outcome["files"]
     ]
-    return ", ".join(told)
+    return ", ".join(parts)
 
 
 def log(client: Client) -> list[str]:
@@ -263,12 +263,12 @@ def compare(ada: Agent, ben: Agent) -> None:
     """Both got the same notifications, which they can fetch again."""
     say("\nBoth clients were notified of everything as it happened")
     latest = ada.client.events(0)["latest"]
-    heard, told = ada.heard(latest), ben.heard(latest)
-    again = ben.client.events(heard[0][1]["seq"] - 1).get("events", [])
-    check(f"{len(heard)} notifications, the same for both, in the same order", heard == told)
+    received, text = ada.received(latest), ben.received(latest)
+    again = ben.client.events(received[0][1]["seq"] - 1).get("events", [])
+    check(f"{len(received)} notifications, the same for both, in the same order", received == text)
     check(
         "who was not there can have them all again",
-        [(event["method"], event["params"]) for event in again if event["method"] != "snapshot/didChange"] == heard,
+        [(event["method"], event["params"]) for event in again if event["method"] != "snapshot/didChange"] == received,
     )
 
 

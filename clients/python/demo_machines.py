@@ -103,7 +103,7 @@ class Machine:
         """The steps of a session, oldest first."""
         return sorted(self.client.step_find(session_id=session)["steps"], key=lambda step: step["index"])
 
-    def tell(self, session: str) -> None:
+    def print_session(self, session: str) -> None:
         """Prints the steps of a session, as this machine knows them."""
         for step in self.steps(session):
             say(f"    {step['index'] + 1}. {step['description']}: {step['state']}")
@@ -164,7 +164,7 @@ def come_back(first: Machine, second: Machine, session: str) -> None:
     check("no file changed", first.files() == files)
     (known,) = (each for each in first.client.session_list()["sessions"] if each["sessionId"] == session)
     check("it sees that somebody took over", "takenOver" in known)
-    first.tell(session)
+    first.print_session(session)
     check("it sees the new step", [step["description"] for step in first.steps(session)][-1] == "rule 2")
 
     say("\nThe second machine hands back")
@@ -172,9 +172,9 @@ def come_back(first: Machine, second: Machine, session: str) -> None:
     taken = first.client.session_takeover("origin", name=handed["name"])
     check("nothing conflicts", taken["applied"] and all(file["outcome"] != "conflict" for file in taken["files"]))
     check("both have the same files", first.files() == {**second.files(), "local.env": IGNORED})
-    first.tell(session)
-    said = [[(step["stepId"], step["state"]) for step in machine.steps(session)] for machine in (first, second)]
-    check("both tell the same story", said[0] == said[1])
+    first.print_session(session)
+    parts = [[(step["stepId"], step["state"]) for step in machine.steps(session)] for machine in (first, second)]
+    check("both tell the same story", parts[0] == parts[1])
 
 
 def main() -> None:

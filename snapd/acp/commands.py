@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 Method = Literal["session/undo", "session/redo"]
 
 OFFERS = (
-    Offer("undo", "Take back what the last prompt changed in your files (snapd)", "a number of prompts, or a step"),
-    Offer("redo", "Do again what /undo took back last (snapd)", "a number of prompts"),
+    Offer("undo", "Undo what the last prompt changed in your files (snapd)", "a number of prompts, or a step"),
+    Offer("redo", "Redo what /undo undid last (snapd)", "a number of prompts"),
     Offer("steps", "List what the agent changed, step by step (snapd)", "a number of prompts"),
 )
 _COMMAND = re.compile(r"/(?P<name>undo|redo|steps)(?:[ \t]+(?P<rest>\S+))?", re.ASCII)
@@ -63,54 +63,54 @@ class Question:
     @property
     def title(self) -> str:
         """The question in one line."""
-        return f"{'Take back' if self.method == 'session/undo' else 'Do again'} {self.name}?"
+        return f"{'Undo' if self.method == 'session/undo' else 'Redo'} {self.name}?"
 
     @property
     def text(self) -> str:
         """The plan as Markdown."""
-        why = "Something changed meanwhile. This would be done now:\n\n" if self.was_other else ""
+        why = "Something has changed since. This is the new plan:\n\n" if self.was_other else ""
         return why + file_lines(self.plan, redone=self.method == "session/redo")
 
 
 def command_in(prompt: str) -> Command | None:
     """Parses a prompt as a command; None if it is a prompt for the agent."""
-    found = _COMMAND.fullmatch(prompt.strip())
-    return None if found is None else Command(found["name"], found["rest"])
+    match = _COMMAND.fullmatch(prompt.strip())
+    return None if match is None else Command(match["name"], match["rest"])
 
 
-def answer(found: Backend, turns: Turns, command: Command, *, is_busy: bool) -> str | Question:
+def answer(backend: Backend, turns: Turns, command: Command, *, is_busy: bool) -> str | Question:
     """Runs a command and returns Markdown, or a question to confirm; `is_busy` means that the agent was working."""
     if command.name == "steps":
-        return _steps(found, turns, command)
+        return _steps(backend, turns, command)
     if is_busy:
-        return f"The agent is still at work. Stop it, or wait until it is done; then type `/{command.name}` again."
+        return f"The agent is still working. Stop it or wait until it is done, then type `/{command.name}` again."
     count = _count(command)
     if command.name == "redo" or command.rest is None or count is not None:
-        return _of_turns(found, turns, "session/redo" if command.name == "redo" else "session/undo", count or 1)
-    return _planned(found, turns, "session/undo", {"stepId": _step(found, turns, command.rest)["stepId"]})
+        return _of_turns(backend, turns, "session/redo" if command.name == "redo" else "session/undo", count or 1)
+    return _planned(backend, turns, "session/undo", {"stepId": _step(backend, turns, command.rest)["stepId"]})
 
 
-def carry_out(found: Backend, turns: Turns, question: Question) -> str | Question:
+def carry_out(backend: Backend, turns: Turns, question: Question) -> str | Question:
     """Carries out the plan and returns Markdown, or a new question if it changed. Raises `SnapdError`."""
     params: SessionUndoParams = {**question.params, "expect": question.plan["plan"]}
     try:
-        result = found.request(question.method, params)
+        result = backend.request(question.method, params)
     except PlanChanged as error:
-        return _question(found, turns, question.method, question.params, error.data["outcome"], was_other=True)
-    shown, is_redo = with_short_ids(found, result), question.method == "session/redo"
+        return _question(backend, turns, question.method, question.params, error.data["outcome"], was_other=True)
+    shown, is_redo = with_short_ids(backend, result), question.method == "session/redo"
     return done(shown, question.name, turns.recording.folder, redone=is_redo)
 
 
-def _planned(found: Backend, turns: Turns, method: Method, which: SessionUndoParams) -> str | Question:
+def _planned(backend: Backend, turns: Turns, method: Method, which: SessionUndoParams) -> str | Question:
     params: SessionUndoParams = {"sessionId": turns.name, **which, "details": "counts"}
     dry_run: SessionUndoParams = {**params, "dryRun": True}
-    question = _question(found, turns, method, params, found.request(method, dry_run))
+    question = _question(backend, turns, method, params, backend.request(method, dry_run))
     is_change = any(row["outcome"] != "unchanged" for row in question.plan["files"])
-    return question if is_change else carry_out(found, turns, question)
+    return question if is_change else carry_out(backend, turns, question)
 
 
 def _question(
-    found: Backend,
+    backend: Backend,
     turns: Turns,
     method: Method,
     params: SessionUndoParams,
@@ -119,13 +119,13 @@ def _question(
     was_other: bool = False,
 ) -> Question:
     if "stepId" in params:
-        names = [_step_name(found, params["stepId"])]
+        names = [_step_name(backend, params["stepId"])]
     else:
         chosen = _by_turn(plan)
-        names = [_turn_name(found, turns, steps[0]) for steps in chosen[:_LISTED]]
+        names = [_turn_name(backend, turns, steps[0]) for steps in chosen[:_LISTED]]
         names += [f"{len(chosen) - _LISTED} more"] if len(chosen) > _LISTED else []
     name = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-    return Question(method, params, name, with_short_ids(found, plan), was_other)
+    return Question(method, params, name, with_short_ids(backend, plan), was_other)
 
 
 def _by_turn(plan: StepsOutcome) -> list[list[Step]]:
@@ -133,54 +133,54 @@ def _by_turn(plan: StepsOutcome) -> list[list[Step]]:
     return [list(steps) for _, steps in turns]
 
 
-def _of_turns(found: Backend, turns: Turns, method: Method, count: int) -> str | Question:
+def _of_turns(backend: Backend, turns: Turns, method: Method, count: int) -> str | Question:
     looked_at = 1 if (method, count) == ("session/undo", 1) else _MOST_STEPS
     params: SessionUndoParams = {"sessionId": turns.name, "count": looked_at, "dryRun": True}
     try:
-        plan = found.request(method, params)
+        plan = backend.request(method, params)
     except NothingToUndo as error:
-        said = "nothing that the agent changed in this session is left to take back"
-        raise NothingToUndo(said, hint=_LISTS) from error
+        text = "nothing that the agent changed in this session is left to undo"
+        raise NothingToUndo(text, hint=_LISTS) from error
     last = plan["steps"][0]
     if looked_at > 1:
-        return _planned(found, turns, method, {"count": sum(map(len, _by_turn(plan)[:count]))})
+        return _planned(backend, turns, method, {"count": sum(map(len, _by_turn(plan)[:count]))})
     if "messageId" in last:
-        return _planned(found, turns, method, {"messageId": last["messageId"]})
-    return _planned(found, turns, method, {"stepId": last["stepId"]})
+        return _planned(backend, turns, method, {"messageId": last["messageId"]})
+    return _planned(backend, turns, method, {"stepId": last["stepId"]})
 
 
-def _steps(found: Backend, turns: Turns, command: Command) -> str:
+def _steps(backend: Backend, turns: Turns, command: Command) -> str:
     most = _count(command) or _LISTED
     lines: list[str] = []
     shown = 0
-    for message, group in groupby(_latest(found, turns), lambda step: step.get("messageId") or step["stepId"]):
+    for message, group in groupby(_latest(backend, turns), lambda step: step.get("messageId") or step["stepId"]):
         steps = [step for step in group if step.get("files") or step["state"] == "open"]
         if not steps:
             continue
         if shown == most:
-            lines.append(f"\nThere are earlier ones: `/steps {most * 2}` lists more.")
+            lines.append(f"\n`/steps {most * 2}` lists earlier ones.")
             break
         shown += 1
-        lines += turn_lines(with_short_ids(found, steps[::-1]), _prompt(found, turns, message))
+        lines += turn_lines(with_short_ids(backend, steps[::-1]), _prompt(backend, turns, message))
     return "\n".join(lines) or NOTHING_RECORDED
 
 
-def _latest(found: Backend, turns: Turns) -> Iterator[Step]:
-    first = found.request("step/find", {"sessionId": turns.name, "limit": _LOOKED_AT})["steps"]
+def _latest(backend: Backend, turns: Turns) -> Iterator[Step]:
+    first = backend.request("step/find", {"sessionId": turns.name, "limit": _LOOKED_AT})["steps"]
     yield from first
     if len(first) == _LOOKED_AT:
-        yield from found.request("step/find", {"sessionId": turns.name})["steps"][_LOOKED_AT:]
+        yield from backend.request("step/find", {"sessionId": turns.name})["steps"][_LOOKED_AT:]
 
 
-def _step(found: Backend, turns: Turns, told: str) -> Step:
-    """The step whose id begins with `told`. Raises `UnknownStep` or `InvalidParams`."""
+def _step(backend: Backend, turns: Turns, text: str) -> Step:
+    """The step whose id begins with `text`. Raises `UnknownStep` or `InvalidParams`."""
     steps: list[Step] = []
-    if _STEP.fullmatch(told):
-        steps = found.request("step/find", {"prefix": told, "sessionId": turns.name, "limit": 2})["steps"]
+    if _STEP.fullmatch(text):
+        steps = backend.request("step/find", {"prefix": text, "sessionId": turns.name, "limit": 2})["steps"]
     if not steps:
-        raise UnknownStep(f"there is no step {told!r} in this session", hint=_LISTS, stepId=told)
+        raise UnknownStep(f"there is no step {text!r} in this session", hint=_LISTS, stepId=text)
     if len(steps) > 1:
-        raise InvalidParams(f"several steps begin with {told!r}", hint="give more of its id", field="stepId")
+        raise InvalidParams(f"several steps begin with {text!r}", hint="give more digits of the id", field="stepId")
     return steps[0]
 
 
@@ -188,21 +188,21 @@ def _count(command: Command) -> int | None:
     return int(command.rest) if command.rest is not None and _COUNT.fullmatch(command.rest) else None
 
 
-def _step_name(found: Backend, step_id: str | None) -> str:
-    return f"step `{with_short_ids(found, {'stepId': step_id})['stepId']}`"
+def _step_name(backend: Backend, step_id: str | None) -> str:
+    return f"step `{with_short_ids(backend, {'stepId': step_id})['stepId']}`"
 
 
-def _turn_name(found: Backend, turns: Turns, step: Step) -> str:
+def _turn_name(backend: Backend, turns: Turns, step: Step) -> str:
     message = step.get("messageId")
     if message is None:
-        return _step_name(found, step["stepId"])
-    prompt = _prompt(found, turns, message)
+        return _step_name(backend, step["stepId"])
+    prompt = _prompt(backend, turns, message)
     return "a prompt" if prompt is None else f"the prompt “{prompt}”"
 
 
-def _prompt(found: Backend, turns: Turns, message: str) -> str | None:
+def _prompt(backend: Backend, turns: Turns, message: str) -> str | None:
     """The beginning of a prompt, which may be from an earlier connection; None if its text is not kept."""
     if turns.prompt_of(message) is None:
-        for row in found.request("session/messages", {"sessionId": turns.name})["messages"]:
+        for row in backend.request("session/messages", {"sessionId": turns.name})["messages"]:
             turns.remember(row["messageId"], row.get("text", ""))
     return turns.prompt_of(message)

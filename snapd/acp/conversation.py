@@ -54,7 +54,7 @@ class Conversation:
         self._send_to_editor = tell_editor
         self._lock = threading.RLock()
         self._version = 1
-        self._recordings: dict[str, Recording] = {}
+        self.recordings: dict[str, Recording] = {}
         self._sessions: dict[str, Turns] = {}
         self._answers: dict[str, Callable[[Message], Then]] = {}
         """Handlers of the agent's answers to the editor's requests, by request key; each returns what to do next."""
@@ -106,7 +106,7 @@ class Conversation:
             if turns is None:
                 return Verdict(line)
             if message["method"] == "session/request_permission":
-                step = self._tell(turns, messages.asked_for(params), creates=True)
+                step = self._update_call(turns, messages.asked_for(params), creates=True)
                 return Verdict(line, None if step is None else partial(turns.recording.hold, step))
             if message["method"] == "session/update":
                 return Verdict(self._updated(turns, message, line))
@@ -118,15 +118,15 @@ class Conversation:
             for turns in self._sessions.values():
                 turns.end()
             self._sessions.clear()
-            recordings = list(self._recordings.values())
+            recordings = list(self.recordings.values())
         for recording in recordings:
             recording.close()
 
     # -- the editor's requests and their answers
 
     def _initialize(self, _: Message) -> Callable[[Message], Then]:
-        def answered(told: Message) -> None:
-            result = part(told, "result")
+        def answered(message: Message) -> None:
+            result = part(message, "result")
             version = result.get("protocolVersion")
             self._version = version if isinstance(version, int) else 1
             name = text(part(result, "agentInfo"), "name") or text(part(result, "info"), "name")
@@ -140,8 +140,8 @@ class Conversation:
         if directory is None:
             return None
 
-        def answered(told: Message) -> Then:
-            name = text(part(told, "result"), "sessionId")
+        def answered(message: Message) -> Then:
+            name = text(part(message, "result"), "sessionId")
             return None if name is None else self._start(self._session(name, directory))
 
         return answered
@@ -155,9 +155,9 @@ class Conversation:
         turns = self._session(name, directory)
         turns.replays = True
 
-        def answered(told: Message) -> Then:
+        def answered(message: Message) -> Then:
             turns.replays = False
-            if "error" not in told:
+            if "error" not in message:
                 return self._start(turns)
             if is_new:
                 self._sessions.pop(name, None)
@@ -168,8 +168,8 @@ class Conversation:
     def _close(self, params: Message) -> Callable[[Message], Then]:
         name = text(params, "sessionId") or ""
 
-        def answered(told: Message) -> None:
-            if "error" not in told and (turns := self._sessions.pop(name, None)) is not None:
+        def answered(message: Message) -> None:
+            if "error" not in message and (turns := self._sessions.pop(name, None)) is not None:
                 turns.end()
 
         return answered
@@ -179,18 +179,18 @@ class Conversation:
         turns = self._sessions.get(text(params, "sessionId") or "")
         if turns is None:
             return Verdict(line)
-        said = messages.said(params.get("prompt"))
-        command = command_in(said) if turns.offers else None
+        words = messages.prompt_text(params.get("prompt"))
+        command = command_in(words) if turns.offers else None
         if command is not None:
             self._run_command(turns, command, message)
             return Verdict(None)
-        turn = turns.prompt(said, text(params, "messageId"))
+        turn = turns.prompt(words, text(params, "messageId"))
         self._answers[messages.request_key(message)] = partial(self._prompted, turns, turn)
         # a prompt that waits for another turn begins with the snapshot at that turn's end
         return Verdict(line, partial(turns.recording.hold, turn.step) if turns.current is turn else None)
 
-    def _prompted(self, turns: Turns, turn: Turn, told: Message) -> None:
-        if "error" in told or messages.ends_with_answer(self._version):
+    def _prompted(self, turns: Turns, turn: Turn, message: Message) -> None:
+        if "error" in message or messages.ends_with_answer(self._version):
             turns.finish(turn)
         else:
             turns.accept(turn)
@@ -209,11 +209,11 @@ class Conversation:
 
     def _tool(self, turns: Turns, update: Message, *, creates: bool = False) -> None:
         # version 2 has no `tool_call`: the first update announces the call
-        self._tell(turns, update, creates=creates or not messages.ends_with_answer(self._version))
+        self._update_call(turns, update, creates=creates or not messages.ends_with_answer(self._version))
 
-    def _tell(self, turns: Turns, call: Message, *, creates: bool) -> Step | None:
+    def _update_call(self, turns: Turns, call: Message, *, creates: bool) -> Step | None:
         news = tool_news(call)
-        return None if news is None or turns.replays else turns.tell(news, creates=creates)
+        return None if news is None or turns.replays else turns.update_call(news, creates=creates)
 
     def _state(self, turns: Turns, update: Message) -> None:
         state = text(update, "state")
@@ -231,9 +231,9 @@ class Conversation:
             return known
         if known is not None:
             known.end()
-        recording = self._recordings.get(folder)
+        recording = self.recordings.get(folder)
         if recording is None:
-            recording = self._recordings[folder] = Recording(folder, self._daemon.open)
+            recording = self.recordings[folder] = Recording(folder, self._daemon.open)
         turns = self._sessions[name] = Turns(name, directory, recording)
         return turns
 
@@ -254,43 +254,43 @@ class Conversation:
 
     def _run_command(self, turns: Turns, command: Command, prompt: Message) -> None:
         is_busy = turns.current is not None
-        self._work(turns, prompt, lambda found: answer(found, turns, command, is_busy=is_busy))
+        self._work(turns, prompt, lambda result: answer(result, turns, command, is_busy=is_busy))
 
     def _work(self, turns: Turns, prompt: Message, make: Callable[[Backend], str | Question]) -> None:
-        def work(found: Backend) -> None:
-            told = make(found)
-            if isinstance(told, str):
-                self._reply(prompt, told)
+        def work(backend: Backend) -> None:
+            reply = make(backend)
+            if isinstance(reply, str):
+                self._reply(prompt, reply)
                 return
             name = f"snapd-{secrets.token_hex(8)}"
-            line = messages.permission(turns.name, name, told.title, told.text, self._version)
+            line = messages.permission(turns.name, name, reply.title, reply.text, self._version)
             with self._lock:
-                self._questions[messages.request_key({"id": name})] = partial(self._decided, turns, prompt, name, told)
+                self._questions[messages.request_key({"id": name})] = partial(self._decided, turns, prompt, name, reply)
             self._send_to_editor(lambda: line)
 
         # do not block the recording while the user decides
         turns.recording.ask(work, lambda error: self._reply(prompt, refusal(error)))
 
-    def _reply(self, prompt: Message, told: str, reason: str = "end_turn") -> None:
+    def _reply(self, prompt: Message, message: str, reason: str = "end_turn") -> None:
         names = (secrets.token_hex(8), secrets.token_hex(8))
-        lines = b"".join(messages.answers(prompt, told, self._version, names, reason))
+        lines = b"".join(messages.answers(prompt, message, self._version, names, reason))
         self._send_to_editor(lambda: lines)
 
-    def _decided(self, turns: Turns, prompt: Message, name: str, question: Question, told: Message) -> None:
-        outcome = part(told, "result", "outcome")
+    def _decided(self, turns: Turns, prompt: Message, name: str, question: Question, message: Message) -> None:
+        outcome = part(message, "result", "outcome")
         agreed = text(outcome, "outcome") == "selected" and text(outcome, "optionId") == messages.ALLOW
         if messages.ends_with_answer(self._version):
             line = messages.call_over(turns.name, name, is_done=agreed)
             self._send_to_editor(lambda: line)
         if agreed and turns.current is None:
-            self._work(turns, prompt, lambda found: carry_out(found, turns, question))
+            self._work(turns, prompt, lambda result: carry_out(result, turns, question))
             return
-        why = ": the agent is at work again" if agreed else ": the editor cannot ask" if "error" in told else ""
+        why = ": the agent is working again" if agreed else ": the editor cannot ask" if "error" in message else ""
         reason = "cancelled" if text(outcome, "outcome") == "cancelled" else "end_turn"
         self._reply(prompt, f"Nothing was changed{why}.", reason)
 
 
-def known_agent(told: str) -> str | None:
+def known_agent(message: str) -> str | None:
     """Returns snapd's name of an agent, from the name of its program or its own; None for an unknown agent."""
-    words = re.split(r"[^a-z0-9]+", told.lower())
+    words = re.split(r"[^a-z0-9]+", message.lower())
     return next((name for name in AGENTS if name in words), None)

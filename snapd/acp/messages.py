@@ -132,10 +132,10 @@ _DRAFT = 2
 def parse(line: bytes) -> Message | None:
     """Parses a line; None if it is not a message."""
     try:
-        found = json.loads(line.decode("utf-8"))
+        result = json.loads(line.decode("utf-8"))
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return result if isinstance(result, dict) else None
 
 
 def written(message: Message) -> bytes:
@@ -152,8 +152,8 @@ def part(message: Any, *names: str) -> Message:
 
 def text(message: Message, name: str) -> str | None:
     """A text field; None if it is absent or empty."""
-    found = message.get(name)
-    return found if isinstance(found, str) and found else None
+    result = message.get(name)
+    return result if isinstance(result, str) and result else None
 
 
 def request_key(message: Message) -> str:
@@ -161,11 +161,11 @@ def request_key(message: Message) -> str:
     return json.dumps(message.get("id"))
 
 
-def said(prompt: Any) -> str:
+def prompt_text(prompt: Any) -> str:
     """The text of a prompt, without images, files and other content."""
     blocks = prompt if isinstance(prompt, list) else []
     texts = [text(block, "text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
-    return "\n".join(found for found in texts if found)
+    return "\n".join(result for result in texts if result)
 
 
 @attrs.frozen
@@ -230,8 +230,8 @@ def _can_be_sent(path: str) -> bool:
 
 
 def _rows(message: Message, name: str) -> list[Message]:
-    found = message.get(name)
-    return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+    result = message.get(name)
+    return [row for row in result if isinstance(row, dict)] if isinstance(result, list) else []
 
 
 # -- slash commands
@@ -273,19 +273,19 @@ def with_commands(line: bytes, message: Message, commands: list[Message]) -> byt
     kept = [row for row in known if not (isinstance(row, dict) and text(row, "name") in names)]
     update["availableCommands"] = [*kept, *commands]
     if len(kept) == len(known):
-        found = _spliced(line, commands, at_first=not known)
-        if found is not None and parse(found) == message:
-            return found
+        data = _spliced(line, commands, at_first=not known)
+        if data is not None and parse(data) == message:
+            return data
     return json.dumps(message, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
 
 
 def _spliced(line: bytes, commands: list[Message], *, at_first: bool) -> bytes | None:
     """Inserts the commands as text into the list of the line; None if the list cannot be located."""
     written_line = line.decode("utf-8")
-    found = _LIST.search(written_line)
-    if found is None:
+    match = _LIST.search(written_line)
+    if match is None:
         return None
-    _, end = json.JSONDecoder().raw_decode(written_line, found.end())
+    _, end = json.JSONDecoder().raw_decode(written_line, match.end())
     ours = json.dumps(commands, ensure_ascii=True, separators=(",", ":"))[1:-1]
     comma = "" if at_first else ","
     return f"{written_line[: end - 1]}{comma}{ours}{written_line[end - 1 :]}".encode()
@@ -295,15 +295,15 @@ ALLOW = "allow"
 """The id of the option in `permission` that agrees."""
 
 
-def permission(session: str, name: str, title: str, told: str, version: int) -> bytes:
+def permission(session: str, name: str, title: str, message: str, version: int) -> bytes:
     """A `session/request_permission` of ours; version 1 shows it as a call of a tool, with `name` as its id too."""
     options = [
         {"optionId": ALLOW, "name": "Go on", "kind": "allow_once"},
         {"optionId": "reject", "name": "Change nothing", "kind": "reject_once"},
     ]
-    shown: Message = {"title": title, "description": told}
+    shown: Message = {"title": title, "description": message}
     if version < _DRAFT:
-        content = [{"type": "content", "content": {"type": "text", "text": told}}]
+        content = [{"type": "content", "content": {"type": "text", "text": message}}]
         call = {"toolCallId": name, "title": title, "kind": "edit", "status": "pending", "content": content}
         shown = {"toolCall": call}
     params = {"sessionId": session, **shown, "options": options}
@@ -316,11 +316,13 @@ def call_over(session: str, name: str, *, is_done: bool) -> bytes:
     return _update(session, {"sessionUpdate": "tool_call_update", "toolCallId": name, "status": status})
 
 
-def answers(request: Message, told: str, version: int, names: tuple[str, str], reason: str = "end_turn") -> list[bytes]:
-    """The lines that answer a `session/prompt` with a text; `names` are new message ids for prompt and answer."""
+def answers(
+    request: Message, reply: str, version: int, names: tuple[str, str], reason: str = "end_turn"
+) -> list[bytes]:
+    """The lines that answer a `session/prompt` with a text; `names` are new reply ids for prompt and answer."""
     params = part(request, "params")
     session = str(params.get("sessionId"))
-    content = {"type": "text", "text": told}
+    content = {"type": "text", "text": reply}
     request_id = request.get("id")
     if version < _DRAFT:
         return [

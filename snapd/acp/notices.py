@@ -7,27 +7,27 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from snapd.model.errors import SnapdError
-from snapd.wire.words import ELSEWHERE_REASONS, reason_text
+from snapd.wire.words import ELSEWHERE_REASONS, LEFT_OUTCOMES, STATES, agent_title, reason_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from snapd_client.protocol import ChangedBy, Contested, FileChange, FileOutcome, Step, StepsOutcome
 
-NOTHING_RECORDED = "The agent has changed nothing in this session."
+NOTHING_RECORDED = "The agent has not changed anything in this session."
 
 _OUTCOMES = {
-    "restored": "as it was before",
-    "deleted": "removed",
-    "merged": "taken out; what was changed since stays",
+    "restored": "restored",
+    "deleted": "deleted",
+    "merged": "undone; later changes stay",
     "unchanged": "nothing to change",
-    "conflict": "**left as it is**",
-    "kept": "**left as it is**",
-    "skipped": "**left as it is**",
+    "conflict": "**left unchanged**",
+    "kept": "**left unchanged**",
+    "skipped": "**left unchanged**",
     "failed": "**could not be written**",
 }
-_REDONE = {"restored": "changed again", "merged": "changed again; what was changed since stays"}
-_STATES = {"undone": "taken back", "partly": "taken back in part", "open": "at work"}
+_REDONE = {"restored": "changed again", "merged": "changed again; later changes stay"}
+_STATES = {"undone": "undone", "partly": "partly undone", "open": "running"}
 _LEFT = ("conflict", "kept", "skipped", "failed")
 _SHOWN = 30
 """The most files listed for an undo or redo."""
@@ -45,15 +45,15 @@ def refusal(error: Exception) -> str:
 def done(result: StepsOutcome, name: str, folder: str, *, redone: bool = False) -> str:
     """Describes what an undo or redo did; `result` has `details`, and ids as they are shown."""
     rows = result["files"]
-    left = [row for row in rows if row["outcome"] in _LEFT or row.get("reason") in ELSEWHERE_REASONS]
-    changed = [row for row in rows if row["outcome"] not in (*_LEFT, "unchanged")]
-    verb = "Did again" if redone else "Took back"
+    left = [row for row in rows if row["outcome"] in LEFT_OUTCOMES or row.get("reason") in ELSEWHERE_REASONS]
+    changed = [row for row in rows if row["outcome"] not in (*LEFT_OUTCOMES, "unchanged")]
+    verb = "Redid" if redone else "Undid"
     if not left and (changed or not rows):
         head = f"{verb} {name}."
     elif changed:
         head = f"{verb} {name}, but not in every file."
     else:
-        head = f"Nothing was changed: {name} {'was not done again' if redone else 'was not taken back'}."
+        head = f"Nothing was changed: {name} {'was not redone' if redone else 'was not undone'}."
     paragraphs = [head, file_lines(result, redone=redone), *_advice(result, left, folder, redone=redone)]
     if changed and not redone:
         paragraphs.append("`/redo` redoes it.")
@@ -74,7 +74,7 @@ def file_lines(result: StepsOutcome, *, redone: bool) -> str:
 def turn_lines(steps: list[Step], prompt: str | None) -> list[str]:
     """Lists a turn: a line for the prompt, and one for each call that changed something. `steps` come oldest first."""
     first = steps[0]
-    name = f"**{prompt}**" if prompt else "**a prompt**" if first.get("messageId") else "**on its own**"
+    name = f"**{prompt}**" if prompt else "**a prompt**" if first.get("messageId") else "**no prompt**"
     head = f"- {_clock(first['startedAt'])} {name}"
     calls = steps
     if "partId" not in first:
@@ -120,10 +120,10 @@ def _whys(result: StepsOutcome) -> Callable[[FileOutcome], str]:
 
 def _who(changed_by: ChangedBy) -> str:
     if changed_by["author"] in ("user", "unknown"):
-        return "you" if changed_by["author"] == "user" else "somebody"
+        return "you" if changed_by["author"] == "user" else "someone"
     if changed_by["author"] == "step":
         agent = changed_by.get("agent")
-        return f"step `{changed_by['stepId']}`" + (f" of {_plain(agent)}" if agent else "")
+        return f"step `{changed_by['stepId']}`" + (f" of {_plain(agent_title(agent))}" if agent else "")
     return f"a {changed_by.get('kind', 'restore')}"
 
 
@@ -134,10 +134,10 @@ def _advice(result: StepsOutcome, left: list[FileOutcome], folder: str, *, redon
     names = [] if redone else list(dict.fromkeys(row["name"] for row in _contested(result)))
     steps = {step["stepId"] for step in result["steps"]}
     commands = [f"{here} {name}" for name in names if name in steps] or [here]
-    lines = ["Edit these files by hand; or type this in a terminal (a snapshot keeps them as they are now):", ""]
+    lines = ["Edit these files yourself, or run one of these in a terminal (a snapshot keeps the current files):", ""]
     for command in commands:
-        lines.append(f"- `{command} --on-conflict overwrite` writes over what was changed since")
-        lines.append(f"- `{command} --on-conflict keep` leaves it, and has it settled")
+        lines.append(f"- `{command} --on-conflict overwrite` overwrites the later changes")
+        lines.append(f"- `{command} --on-conflict keep` keeps the later changes and resolves the conflict")
     yield "\n".join(lines)
 
 
@@ -148,7 +148,8 @@ def _files(files: list[FileChange]) -> str:
 
 
 def _state(state: str) -> str:
-    return f" ({_STATES[state]})" if state in _STATES else ""
+    words = STATES.get(state, state)
+    return f" ({words})" if words else ""
 
 
 def _clock(at: str) -> str:
@@ -160,12 +161,12 @@ def _code(name: str) -> str:
     return f"`` {shown} ``" if "`" in shown else f"`{shown}`"
 
 
-def _plain(told: str) -> str:
+def _plain(text: str) -> str:
     """A foreign text on one line, with Markdown characters escaped."""
-    line = " ".join("".join(character if character.isprintable() else " " for character in told).split())
+    line = " ".join("".join(character if character.isprintable() else " " for character in text).split())
     short = line if len(line) <= 60 else line[:59] + "…"
     return "".join(f"\\{character}" if character in "\\`*_[]<>" else character for character in short)
 
 
-def _sentence(told: str) -> str:
-    return f"{told[:1].upper()}{told[1:]}{'' if told.endswith('.') else '.'}"
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"

@@ -70,7 +70,7 @@ class Recording:
     def __init__(self, folder: str, connect: Callable[[str], Backend]) -> None:
         self.folder = folder
         self._connect = connect
-        self._found: Backend | None = None
+        self._backend: Backend | None = None
         self._orders: queue.SimpleQueue[_Order | None] = queue.SimpleQueue()
         self._late: Step | None = None
         self._refusal: Exception | None = None
@@ -87,17 +87,17 @@ class Recording:
         """Starts or resumes a session; calls `ready` in this recording's thread once it can be recorded."""
         self._agents[session] = agent
 
-        def work(found: Backend) -> None:
-            found.request("session/start", {"sessionId": session, "agent": agent})
+        def work(backend: Backend) -> None:
+            backend.request("session/start", {"sessionId": session, "agent": agent})
             ready()
             # the first scan of a folder takes longest: do it before the first prompt
-            found.request("snapshot/track", {})
+            backend.request("snapshot/track", {})
 
         self._order("start the session", work, opens=True)
 
     def end_session(self, session: str) -> None:
         """Ends a session and its open steps."""
-        self._order("end the session", lambda found: found.request("session/end", {"sessionId": session}))
+        self._order("end the session", lambda result: result.request("session/end", {"sessionId": session}))
 
     def prompt(self, step: Step, text: str) -> None:
         """Records a prompt and begins the step of its turn, which ends the previous turn's step."""
@@ -115,28 +115,28 @@ class Recording:
         self, step: Step, files: Sequence[str] | None = None, title: str | None = None, directory: str | None = None
     ) -> None:
         """Ends the step of a call; `files`, if reported, are relative to `directory`."""
-        told = {"files": files, "description": title, "directory": None if files is None else directory}
-        self._end(step, "callEnd", {**told, "callId": step.params["callId"]})
+        fields = {"files": files, "description": title, "directory": None if files is None else directory}
+        self._end(step, "callEnd", {**fields, "callId": step.params["callId"]})
 
     def _begin(self, step: Step, event: str, more: dict[str, Any], *, opens: bool = False) -> None:
-        def work(found: Backend) -> None:
+        def work(backend: Backend) -> None:
             params = {**step.params, **more, "agent": self._agents.get(step.session), "parentStepId": step.above}
-            step.step_id = self._report(found, step, event, params)["stepId"]
+            step.step_id = self._report(backend, step, event, params)["stepId"]
             step.settled.set()
 
         self._order("begin a step", work, lambda _: step.settled.set(), opens=opens)
 
     def _end(self, step: Step, event: str, params: dict[str, Any]) -> None:
-        def work(found: Backend) -> None:
+        def work(backend: Backend) -> None:
             if step.step_id is not None:
-                self._report(found, step, event, params)
+                self._report(backend, step, event, params)
 
         self._order("end a step", work)
 
-    def _report(self, found: Backend, step: Step, event: str, params: dict[str, Any]) -> AgentReportResult:
+    def _report(self, backend: Backend, step: Step, event: str, params: dict[str, Any]) -> AgentReportResult:
         given = {name: value for name, value in params.items() if value is not None}
         report = cast("AgentReportParams", {"sessionId": step.session, "event": event, **given})
-        return found.request("agent/report", report)
+        return backend.request("agent/report", report)
 
     def ask(self, work: Work, failed: Callable[[Exception], None]) -> None:
         """Does `work` for the user, once; calls `failed` with the error if it fails."""
@@ -181,8 +181,8 @@ class Recording:
                 # an error must not end this thread: callers wait for it
                 logger.exception("cannot %s in %s", order.what, self.folder)
                 order.failed(error)
-        if self._found is not None:
-            self._found.close()
+        if self._backend is not None:
+            self._backend.close()
 
     def _do(self, order: _Order) -> None:
         if self._refusal is not None and not order.opens:
@@ -196,15 +196,15 @@ class Recording:
             order.work(self._open())
 
     def _open(self) -> Backend:
-        if self._found is not None:
-            return self._found
+        if self._backend is not None:
+            return self._backend
         try:
-            self._found = self._connect(self.folder)
+            self._backend = self._connect(self.folder)
         except _FAILURES as error:
             self._refusal = error
             raise
         self._refusal = None
-        return self._found
+        return self._backend
 
 
 class Daemon:
@@ -238,15 +238,15 @@ class Daemon:
         own, unheard = split_environment(read_environment(os.environ), self._locations.config_file)
         if unheard is not None:
             logger.warning("%s", unheard)
-        found = open_remote(self._socket, folder, as_options(own), self._locations)
+        connection = open_remote(self._socket, folder, as_options(own), self._locations)
         try:
-            enabled = found.request("snapshot/status", {})["enabled"]
+            enabled = connection.request("snapshot/status", {})["enabled"]
         except BaseException:
-            found.close()
+            connection.close()
             raise
         if enabled:
-            return found
-        found.close()
+            return connection
+        connection.close()
         raise WorkspaceRefused(
             f"snapshots are off in {folder}", hint="turn them on with the setting 'snapshot'", path=folder
         )

@@ -142,7 +142,7 @@ class Turns:
 
     # -- calls
 
-    def tell(self, news: ToolNews, *, creates: bool) -> Step | None:
+    def update_call(self, news: ToolNews, *, creates: bool) -> Step | None:
         """Begins or ends a call's step and returns it, if any; `creates` means that this may be its first report."""
         call = self._calls.get(news.call_id)
         if call is None:
@@ -175,14 +175,14 @@ class Turns:
 
     def _begin_call(self, call_id: str, call: Call, group: Step | None) -> None:
         turn = self.current or self._last
-        told = {
+        fields = {
             "messageId": None if turn is None else turn.message_id,
             "callId": call_id,
             "tool": _short(call.tool or call.kind or "other"),
             "description": call.title,
             "command": call.command if call.kind == _RUNNING else None,
         }
-        params = {name: value for name, value in told.items() if value}
+        params = {name: value for name, value in fields.items() if value}
         call.step = Step(self.name, params, group or (None if turn is None else turn.step))
         self.recording.begin(call.step)
         if call.over:

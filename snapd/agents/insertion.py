@@ -49,16 +49,16 @@ def insertions(text: str, entries: dict[str, list[Any]], beside: dict[str, Any])
         return layout.members(root, [*missing, ("hooks", entries)])
     if not isinstance(hooks, Object):
         raise broken(text, hooks.start, "expected an object as the value of hooks")
-    found = layout.members(root, missing) + layout.members(
+    result = layout.members(root, missing) + layout.members(
         hooks, [(event, items) for event, items in entries.items() if hooks.get(event) is None]
     )
     for event, items in entries.items():
         there = hooks.get(event)
         if isinstance(there, Array):
-            found += layout.items(there, items)
+            result += layout.items(there, items)
         elif there is not None:
             raise broken(text, there.start, f"expected an array as the value of {event}")
-    return sorted(found, key=lambda insertion: insertion.at)
+    return sorted(result, key=lambda insertion: insertion.at)
 
 
 def inserted(text: str, pieces: list[Insertion]) -> tuple[str, list[Insertion]]:
@@ -128,8 +128,8 @@ class _Layout:
 
     def _indent(self, at: int) -> str:
         start = self._text.rfind("\n", 0, at) + 1
-        found = _INDENT.match(self._text, start)
-        return found.group() if found is not None else ""
+        result = _INDENT.match(self._text, start)
+        return result.group() if result is not None else ""
 
     def _own_line(self, at: int) -> str | None:
         """The space before an offset if nothing else precedes it on its line; None on the first line."""
@@ -206,7 +206,7 @@ def _around(value: Value, start: int, end: int) -> Value | None:
     if not isinstance(value, (Object, Array)) or not (value.start < start and end < value.end):
         return None
     below = [child.value for child in value.members] if isinstance(value, Object) else value.items
-    return next((found for child in below if (found := _around(child, start, end)) is not None), value)
+    return next((result for child in below if (result := _around(child, start, end)) is not None), value)
 
 
 def _children(value: Value) -> Sequence[Value]:

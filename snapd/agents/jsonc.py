@@ -88,12 +88,14 @@ def plain(value: Value | None) -> Any:
     return value.value if isinstance(value, Scalar) else None
 
 
-def broken(text: str, at: int, said: str) -> BrokenText:
+def broken(text: str, at: int, message: str) -> BrokenText:
     """The error for a position in a text."""
     line = text.count("\n", 0, at) + 1
     column = at - text.rfind("\n", 0, at)
     return BrokenText(
-        f"line {line}, column {column}: {said}", hint="correct the file and try again; nothing was changed", line=line
+        f"line {line}, column {column}: {message}",
+        hint="correct the file and try again; nothing was changed",
+        line=line,
     )
 
 
@@ -139,16 +141,16 @@ class _Reader:
         return self._scalar(at, word.end(), "this is no value")
 
     def _string(self, at: int) -> Scalar:
-        found = _STRING.match(self._text, at)
-        if found is None:
+        result = _STRING.match(self._text, at)
+        if result is None:
             raise broken(self._text, at, "this string does not end")
-        return self._scalar(at, found.end(), "this string has an escape that there is not")
+        return self._scalar(at, result.end(), "this string has an escape that there is not")
 
-    def _scalar(self, start: int, end: int, said: str) -> Scalar:
+    def _scalar(self, start: int, end: int, message: str) -> Scalar:
         try:
             value = json.loads(self._text[start:end], parse_constant=_refuse)
         except ValueError as error:
-            raise broken(self._text, start, said) from error
+            raise broken(self._text, start, message) from error
         return Scalar(start, end, value)
 
     def _array(self, start: int, depth: int) -> Array:

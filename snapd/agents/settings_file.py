@@ -128,9 +128,9 @@ class Records:
         if data is None:
             return None
         try:
-            found = json.loads(data)
-            pieces = [Insertion(**piece) for piece in found.pop("pieces")]
-            record = Record(**found, pieces=pieces)
+            result = json.loads(data)
+            pieces = [Insertion(**piece) for piece in result.pop("pieces")]
+            record = Record(**result, pieces=pieces)
         except (ValueError, TypeError, KeyError, AttributeError):
             return None
         return record

@@ -83,10 +83,10 @@ class HookInspector:
             problems += self._plugin_problem(plugin)
         return State(
             agent=agent,
-            found=agent.found(self._environment),
+            found=agent.is_present(self._environment),
             scopes=scopes,
             settings=(places or files["user"])[0],
-            problem="; ".join(dict.fromkeys(said for said, _ in problems)) or None,
+            problem="; ".join(dict.fromkeys(text for text, _ in problems)) or None,
             hint="; ".join(dict.fromkeys(hint for _, hint in problems)) or None,
         )
 
@@ -169,8 +169,8 @@ def _failure(command: str, root: str) -> str | None:
     except OSError as error:
         return f"'{command}' cannot be run: {error.strerror}"
     if done.returncode != 0:
-        said = done.stderr.strip().splitlines()
-        return f"'{command}' ends with exit code {done.returncode}" + (f": {said[-1]}" if said else "")
+        parts = done.stderr.strip().splitlines()
+        return f"'{command}' ends with exit code {done.returncode}" + (f": {parts[-1]}" if parts else "")
     return f"'{command}' prints something where nothing happened" if done.stdout.strip() else None
 
 

@@ -50,12 +50,12 @@ def is_own_hook(value: object) -> bool:
 
 def programs(text: str) -> set[str]:
     """The snapd programs that the hooks in some settings run."""
-    found = set()
+    matches = set()
     for _, hooks in _events(text):
         for hook in hooks.items:
             for value in (hook, *_inner(hook)):
-                found |= {path for line in _command_lines(value) if (path := program_of(line)) is not None}
-    return found
+                matches |= {path for line in _command_lines(value) if (path := program_of(line)) is not None}
+    return matches
 
 
 def are_complete(text: str, agent: Agent, path: str) -> bool:

@@ -155,8 +155,8 @@ def _codex(wired: HookFile) -> Iterator[Wrong]:
         untrusted += known.get("trusted_hash") != digest
         off += known.get("enabled") is False
     if untrusted:
-        said = "1 hook is" if untrusted == 1 else f"{untrusted} hooks are"
-        yield f"{said} not trusted, so Codex leaves them out without a word", "start codex, enter /hooks, trust them"
+        text = "1 hook is" if untrusted == 1 else f"{untrusted} hooks are"
+        yield f"{text} not trusted, so Codex silently ignores them", "start codex, enter /hooks, trust them"
     if off:
         yield "hooks are switched off in Codex", "start codex, enter /hooks, and switch them on"
 
@@ -196,10 +196,10 @@ def _settings(path: str) -> dict[str, Any]:
     """The settings in a JSON file; empty if it is missing or unreadable, which the agent itself reports."""
     try:
         data = read(path)
-        found = None if data is None else plain(parse(data.decode("utf-8")))
+        result = None if data is None else plain(parse(data.decode("utf-8")))
     except (SnapdError, UnicodeDecodeError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return result if isinstance(result, dict) else {}
 
 
 def _toml(path: str) -> dict[str, Any]:

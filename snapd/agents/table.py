@@ -83,7 +83,7 @@ class Agent:
             return [os.path.join(root, name) for name in self.project]
         return [os.path.join(self.folder.path(environment), name) for name in self.user]
 
-    def found(self, environment: Mapping[str, str]) -> bool:
+    def is_present(self, environment: Mapping[str, str]) -> bool:
         """Whether it is on this machine."""
         if any(shutil.which(program, path=environment.get("PATH")) for program in self.programs):
             return True

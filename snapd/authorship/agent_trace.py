@@ -34,7 +34,7 @@ def record(commit: Commit, files: Iterable[AttributedFile]) -> dict[str, Any]:
         _session(name): {"sessionId": name} if agent is None else {"sessionId": name, "agent": agent}
         for name, agent in sorted(agents.items())
     }
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "version": VERSION,
         "timestamp": moment(commit.committed),
         "vcs": {"type": "git", "revision": commit.name},
@@ -42,9 +42,9 @@ def record(commit: Commit, files: Iterable[AttributedFile]) -> dict[str, Any]:
         "files": [_file(file) for file in known],
     }
     if sessions:
-        found["metadata"] = {"snapd": {"sessions": sessions}}
-    name = str(uuid5(NAMESPACE_URL, json.dumps(found, sort_keys=True)))
-    return {"version": VERSION, "id": name, **found}
+        result["metadata"] = {"snapd": {"sessions": sessions}}
+    name = str(uuid5(NAMESPACE_URL, json.dumps(result, sort_keys=True)))
+    return {"version": VERSION, "id": name, **result}
 
 
 def _file(file: AttributedFile) -> dict[str, Any]:

@@ -78,9 +78,9 @@ def resolve_commits(repository: Repository, word: str | None) -> tuple[list[Comm
     name = "HEAD" if word is None else word
     # what begins with a hyphen would be an option
     if not name.startswith("-"):
-        found = _verified(repository, name)
+        result = _verified(repository, name)
         # a tag leads to its commit
-        commit = found and _verified(repository, f"{found}^{{commit}}")
+        commit = result and _verified(repository, f"{result}^{{commit}}")
         if commit:
             return list(_describe(repository, [commit.encode("ascii")])), False
         if ".." in name:
@@ -103,8 +103,8 @@ def _verified(repository: Repository, name: str) -> str:
 def _describe(repository: Repository, names: Sequence[bytes]) -> Iterator[Commit]:
     if not names:
         return
-    told = repository.ask("rev-list", "--no-walk=unsorted", _FORMAT, "--stdin", data=b"\n".join(names) + b"\n")
-    lines = iter(told.decode("ascii").splitlines())
+    output = repository.ask("rev-list", "--no-walk=unsorted", _FORMAT, "--stdin", data=b"\n".join(names) + b"\n")
+    lines = iter(output.decode("ascii").splitlines())
     for header in lines:
         parents, authored, committed = next(lines).split("\0")
         yield Commit(header.removeprefix("commit "), tuple(parents.split()), int(authored), int(committed))
@@ -135,23 +135,23 @@ def _changes(repository: Repository, commit: Commit) -> list[_Change]:
     # two trees, or for a root commit its only one
     sides: list[tuple[str, ...]] = [(parent, commit.name) for parent in commit.parents]
     sides = sides or [("--root", "--no-commit-id", commit.name)]
-    found = [_compared(repository.ask("diff-tree", "-r", "-z", "--find-renames", *words)) for words in sides]
-    paths = sorted(set.intersection(*(set(each) for each in found)))
-    return [_Change(path, found[0][path][1], tuple(each[path][0] for each in found)) for path in paths]
+    matches = [_compared(repository.ask("diff-tree", "-r", "-z", "--find-renames", *words)) for words in sides]
+    paths = sorted(set.intersection(*(set(each) for each in matches)))
+    return [_Change(path, matches[0][path][1], tuple(each[path][0] for each in matches)) for path in paths]
 
 
-def _compared(told: bytes) -> dict[bytes, tuple[bytes | None, bytes]]:
+def _compared(data: bytes) -> dict[bytes, tuple[bytes | None, bytes]]:
     """Parses `git diff-tree -z`: the blobs of each file before and after, without deleted files."""
-    found = {}
-    words = iter(told.split(b"\0")[:-1])
+    result = {}
+    words = iter(data.split(b"\0")[:-1])
     for header in words:
         old_mode, new_mode, old, new, status = header.removeprefix(b":").split(b" ")
         path = next(words)
         if status[:1] in b"RC":
             path = next(words)
         if new_mode in _FILES:
-            found[path] = (old if old_mode in _FILES else None), new
-    return found
+            result[path] = (old if old_mode in _FILES else None), new
+    return result
 
 
 def _together(repository: Repository, changes: Sequence[_Change]) -> Iterator[list[_Change]]:
@@ -178,8 +178,8 @@ def _together(repository: Repository, changes: Sequence[_Change]) -> Iterator[li
         yield group
 
 
-def _sizes(told: bytes) -> Iterator[tuple[bytes, int]]:
-    for line in told.splitlines():
+def _sizes(data: bytes) -> Iterator[tuple[bytes, int]]:
+    for line in data.splitlines():
         name, kind, *size = line.split(b" ")
         if not size:
             raise GitFailed(
@@ -190,8 +190,8 @@ def _sizes(told: bytes) -> Iterator[tuple[bytes, int]]:
 
 
 def _read(repository: Repository, names: Iterable[bytes]) -> Mapping[bytes, bytes]:
-    told = repository.ask("cat-file", "--batch", data=b"".join(name + b"\n" for name in sorted(names)))
-    return {name: data for name, _, data in batch_objects(told)}
+    output = repository.ask("cat-file", "--batch", data=b"".join(name + b"\n" for name in sorted(names)))
+    return {name: data for name, _, data in batch_objects(output)}
 
 
 # -- lines
@@ -204,13 +204,13 @@ def _new_lines(text: bytes, before: Sequence[bytes]) -> set[int]:
 
 
 def _added(old: list[bytes], new: list[bytes]) -> set[int]:
-    found: set[int] = set()
+    positions: set[int] = set()
     shift = 1
     for edit in edits(old, new, DirectDiffer(), Call()):
         start = edit.start + shift
-        found.update(range(start, start + len(edit.lines)))
+        positions.update(range(start, start + len(edit.lines)))
         shift += len(edit.lines) - (edit.end - edit.start)
-    return found
+    return positions
 
 
 @attrs.frozen
@@ -243,14 +243,14 @@ class AttributedFile:
 
     def by(self, key: Callable[[Author], Any]) -> list[tuple[Author, list[LineRange]]]:
         """Groups the lines by author, in order of appearance; authors with the same `key` are one."""
-        found: dict[Any, tuple[Author, list[LineRange]]] = {}
+        result: dict[Any, tuple[Author, list[LineRange]]] = {}
         for lines, author in self.lines:
-            ranges = found.setdefault(key(author), (author, []))[1]
+            ranges = result.setdefault(key(author), (author, []))[1]
             if ranges and ranges[-1].last + 1 == lines.first:
                 ranges[-1] = LineRange(ranges[-1].first, lines.last)
             else:
                 ranges.append(lines)
-        return list(found.values())
+        return list(result.values())
 
 
 class Attribution:
@@ -268,8 +268,8 @@ class Attribution:
         brought them.
         """
         authors = self._authors(file, commit)
-        told = ((line, authors.get(line, UNKNOWN)) for line in file.brought)
-        return AttributedFile(file.path, tuple(_ranges(told)))
+        parts = ((line, authors.get(line, UNKNOWN)) for line in file.brought)
+        return AttributedFile(file.path, tuple(_ranges(parts)))
 
     def _authors(self, file: CommittedFile, commit: Commit) -> dict[int, Author]:
         content = b64encode(file.text).decode("ascii")

@@ -90,6 +90,6 @@ def _without_output(code: int, lost: OSError, *, stopped: bool) -> int:
     if lost.errno == errno.EPIPE:
         # the reader closed the pipe, as `head` does
         return NOBODY_READS if stopped else code
-    said, hint = os.strerror(lost.errno or 0), readable(lost).hint
-    print(f"snapd: standard output: {said}\nhint: {hint}", file=sys.stderr)
+    text, hint = os.strerror(lost.errno or 0), readable(lost).hint
+    print(f"snapd: standard output: {text}\nhint: {hint}", file=sys.stderr)
     return FAILED if stopped else code

@@ -125,13 +125,13 @@ def own_moves(
 
     This includes files that were made in one span and moved in a later one: others may have edited them in between.
     """
-    found: dict[RelPath, RelPath] = {}
+    result: dict[RelPath, RelPath] = {}
     for span in spans:
         moved = renames(span.before, span.after)
         # all at once, because two files may have swapped names
-        first = {new: found.pop(old, old) for new, old in moved.items()}
-        found |= first
-    return {new: old for new, old in found.items() if new != old}
+        first = {new: result.pop(old, old) for new, old in moved.items()}
+        result |= first
+    return {new: old for new, old in result.items() if new != old}
 
 
 def owners(
@@ -141,21 +141,21 @@ def owners(
     outer = {author.parent for author in authors.values()}
     inner = {step: author for step, author in authors.items() if step not in outer}
     claiming = tuple(step for step, author in inner.items() if names(author, path))
-    found = claiming or tuple(step for step, author in inner.items() if author.claims is None)
-    if found or len(inner) == len(authors):
-        return found
+    step_ids = claiming or tuple(step for step, author in inner.items() if author.claims is None)
+    if step_ids or len(inner) == len(authors):
+        return step_ids
     # a part that names its files leaves others to the step that it is a part of
     return owners(path, {step: author for step, author in authors.items() if step in outer}, names)
 
 
 def _others(
-    step_ids: Collection[StepId], found: tuple[StepId, ...], authors: Mapping[StepId, Author]
+    step_ids: Collection[StepId], matches: tuple[StepId, ...], authors: Mapping[StepId, Author]
 ) -> tuple[StepId, ...] | None:
     """Returns the owners of a change in other sessions; None if none of `step_ids` is among the owners."""
-    sessions = {authors[step].session_id for step in found if step in step_ids}
+    sessions = {authors[step].session_id for step in matches if step in step_ids}
     if not sessions:
         return None
-    return tuple(step for step in found if step not in step_ids and authors[step].session_id not in sessions)
+    return tuple(step for step in matches if step not in step_ids and authors[step].session_id not in sessions)
 
 
 def _append(deltas: list[Delta], delta: Delta) -> None:

@@ -120,7 +120,7 @@ class EventLog:
         self._lock = threading.Lock()
         self._listeners: Listeners[NumberedNotice] = Listeners()
         self._kept: deque[NumberedNotice] = deque()
-        self._files = 0
+        self.file_count = 0
         # no number is reserved before one is needed
         self._next = self._end = 0
 
@@ -144,9 +144,9 @@ class EventLog:
             numbered = NumberedNotice(self._next, event)
             self._next += 1
             self._kept.append(numbered)
-            self._files += _weight(event)
-            while len(self._kept) > KEPT or (self._files > KEPT_FILES and len(self._kept) > 1):
-                self._files -= _weight(self._kept.popleft().event)
+            self.file_count += _weight(event)
+            while len(self._kept) > KEPT or (self.file_count > KEPT_FILES and len(self._kept) > 1):
+                self.file_count -= _weight(self._kept.popleft().event)
             self._listeners.notify(numbered)
 
     def since(self, seq: int) -> tuple[tuple[NumberedNotice, ...] | None, int]:
@@ -342,7 +342,7 @@ class DriftNotifier:
     _store: Store
     _texts: TextDiffer
     _settings: Callable[[], CaptureSettings]
-    _writing: Writing
+    writing: Writing
     _notify: Callable[[DriftNotice], None]
     _notified: _Difference | None = attrs.field(default=None, init=False)
     _turn: int = attrs.field(default=0, init=False)
@@ -357,7 +357,7 @@ class DriftNotifier:
 
         Returns whether the look is complete; if not, another one is needed even if nothing changes.
         """
-        with self._writing(call):
+        with self.writing(call):
             base, turn, notified = self._store.last, self._turn, self._notified
             if base is None:
                 return True
@@ -377,12 +377,12 @@ class DriftNotifier:
         except Cancelled:
             raise
         except Exception:
-            with self._writing(call):
+            with self.writing(call):
                 if self._is_past(base, turn):
                     # the snapshot is no longer the last one, and may have expired
                     return False
             raise
-        with self._writing(call):
+        with self.writing(call):
             if not self._is_past(base, turn):
                 self._notified = difference
                 self._notify(event)
@@ -424,7 +424,7 @@ class ChangeFeed:
 
     def __init__(self, clock: Clock, notifier: DriftNotifier, on_trouble: Callable[[Exception], None]) -> None:
         self._clock = clock
-        self._drift_notifier = notifier
+        self.notifier = notifier
         self._on_trouble = on_trouble
         self._switching = threading.Lock()
         self._running: PacedThread | None = None
@@ -438,7 +438,7 @@ class ChangeFeed:
         """
         with self._switching:
             if wanted and self._running is None and not self._closed:
-                running = PacedThread("snapd-feed", self._drift_notifier.look, self._on_trouble)
+                running = PacedThread("snapd-feed", self.notifier.look, self._on_trouble)
                 self._clock.listen(running.on_change)
                 try:
                     # once when it starts; from then on the clock reports changes

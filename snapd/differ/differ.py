@@ -47,7 +47,7 @@ class ProcessDiffer:
 
     def __init__(self, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()
-        self._turn = threading.Lock()
+        self.turn = threading.Lock()
         self._worker: _Worker | None = None
         self._used = 0.0
         self._not_before = 0.0
@@ -80,7 +80,7 @@ class ProcessDiffer:
 
     def close(self) -> None:
         """Ends the worker once it has answered; later texts are compared in this process."""
-        with self._turn:
+        with self.turn:
             self._closed = True
             self._drop()
 
@@ -91,7 +91,7 @@ class ProcessDiffer:
         if not self._limits.are_reached(old, new):
             return None
         question = b"".join((QUESTION.pack(kind, len(old), len(new)), old, new))
-        call.acquire(self._turn)
+        call.acquire(self.turn)
         try:
             return self._ask_with_retry(question, call)
         except BaseException:
@@ -100,7 +100,7 @@ class ProcessDiffer:
             raise
         finally:
             self._used = monotonic()
-            self._turn.release()
+            self.turn.release()
 
     def _ask_with_retry(self, question: bytes, call: Call) -> bytes | None:
         worker = self._start(call)
@@ -145,12 +145,12 @@ class ProcessDiffer:
 
     def _end_when_idle(self, worker: _Worker) -> None:
         while not worker.ended.wait(self._limits.idle_seconds):
-            if self._turn.acquire(blocking=False):
+            if self.turn.acquire(blocking=False):
                 try:
                     if worker is self._worker and monotonic() - self._used >= self._limits.idle_seconds:
                         self._drop()
                 finally:
-                    self._turn.release()
+                    self.turn.release()
 
 
 class _Worker(WorkerPool[None, bytes]):

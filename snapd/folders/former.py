@@ -127,19 +127,19 @@ def adopt(store: str, folder: str, old: str | None) -> tuple[FormerHistory, bool
     """
     if is_another(store, folder):
         set_aside(store)
-    found = former_histories(store, folder)
+    matches = former_histories(store, folder)
     if old is not None:
         named = [
             each for each in _other_stores(store) if old in each[:2] and (each[1] == folder or not _is_at(*each[1:]))
         ]
-        found = [FormerHistory(root, path, "moved") for path, root, _ in named]
-    if len(found) != 1:
-        which = "several former histories" if found else "no former history, or its folder is still there"
+        matches = [FormerHistory(root, path, "moved") for path, root, _ in named]
+    if len(matches) != 1:
+        which = "several former histories" if matches else "no former history, or its folder is still there"
         hint = "give the former path; 'snapd du --all' lists all folders"
-        if found:
-            hint = f"name one by its directory: {', '.join(each.store for each in found)}"
+        if matches:
+            hint = f"name one by its directory: {', '.join(each.store for each in matches)}"
         raise InvalidParams(f"{old or folder}: {which}", hint=hint, field="old")
-    (taken,) = found
+    (taken,) = matches
     had = has_history(store)
     lock = Ownership(taken.store, None)
     try:
@@ -181,9 +181,9 @@ def remember(store: str, folder: str) -> None:
 
 def _store_folder(store: str) -> tuple[str, Identity] | None:
     """Returns the path and identity of a store's folder; None if the store does not have them."""
-    found = read_root_note(store)
+    result = read_root_note(store)
     try:
-        return found["path"], Identity(found["device"], found["inode"], found.get("born"), found.get("git"))
+        return result["path"], Identity(result["device"], result["inode"], result.get("born"), result.get("git"))
     except KeyError:
         return None
 

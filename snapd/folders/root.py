@@ -38,13 +38,13 @@ def root_of(start: str, home: str, store_of: Callable[[str], str]) -> str:
 def folder_around(start: str, locations: Locations, data_dir: str | None) -> str:
     """Like `root_of`, with links followed; `data_dir` is the setting of that name."""
     stores = partial(store_of, locations=locations, data_dir=data_dir)
-    found = root_of(start, locations.home, stores)
+    text = root_of(start, locations.home, stores)
     real = os.path.realpath(start)
-    if found != start or real == start:
-        return found
+    if text != start or real == start:
+        return text
     # the target of a link may be in another folder
-    found = root_of(real, locations.home, stores)
-    return start if found == real else found
+    text = root_of(real, locations.home, stores)
+    return start if text == real else text
 
 
 def store_of(folder: str, locations: Locations, data_dir: str | None) -> str:
@@ -64,10 +64,10 @@ def read_root_note(store: str) -> dict[str, Any]:
     """Returns what a store recorded of its folder: `path`, `device`, `inode` and more; may be empty."""
     try:
         with open(os.path.join(store, "root.json"), "rb") as file:
-            found = json.load(file)
+            result = json.load(file)
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) and isinstance(found.get("path"), str) else {}
+    return result if isinstance(result, dict) and isinstance(result.get("path"), str) else {}
 
 
 def folder_of_store(store: str) -> str | None:
@@ -82,7 +82,7 @@ def is_folder_of(store: str, folder: str) -> bool:
 
 def overlapping(folder: str, stores: str) -> list[str]:
     """Lists the other folders with a history around or in a folder (a canonical path): both capture the same files."""
-    found = []
+    matches = []
     for name in sorted(os.listdir(stores)) if os.path.isdir(stores) else ():
         store = os.path.join(stores, name)
         other = folder_of_store(store)
@@ -91,8 +91,8 @@ def overlapping(folder: str, stores: str) -> list[str]:
         inner, outer = sorted((folder, other), key=len, reverse=True)
         # even if the inner one is a repository: snapshots of the outer one contain its files
         if inner.startswith(outer.rstrip("/") + "/"):
-            found.append(other)
-    return found
+            matches.append(other)
+    return matches
 
 
 def _has_entries(directory: str) -> bool:

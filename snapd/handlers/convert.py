@@ -88,11 +88,11 @@ def names(root: bytes, raw: bytes, directory: bytes = b"") -> tuple[RelPath, ...
     above, last = os.path.split(full)
     entry = full if last in (b".", b"..") else os.path.join(os.path.realpath(above), last)
     meant = (entry, os.path.realpath(full), *([full] if b".." in raw.split(b"/") else []))
-    found: dict[RelPath, None] = {}
+    result: dict[RelPath, None] = {}
     for each in map(os.path.normpath, meant):
         with contextlib.suppress(PathOutsideWorkspace):
-            found[relative(each, root)] = None
-    return tuple(found)
+            result[relative(each, root)] = None
+    return tuple(result)
 
 
 def path(context: Context, text: str, field: str, known: Callable[[RelPath], bool] | None = None) -> RelPath:
@@ -105,12 +105,12 @@ def path(context: Context, text: str, field: str, known: Callable[[RelPath], boo
     try:
         exact = relative(raw, root)
     except PathOutsideWorkspace:
-        found = () if b".." in raw.split(b"/") else names(root, raw)
-        if not found:
+        result = () if b".." in raw.split(b"/") else names(root, raw)
+        if not result:
             raise
     else:
-        found = (exact,) if known is None else tuple(dict.fromkeys((exact, *names(root, raw))))
-    return found[0] if known is None or len(found) == 1 else next(filter(known, found), found[0])
+        result = (exact,) if known is None else tuple(dict.fromkeys((exact, *names(root, raw))))
+    return result[0] if known is None or len(result) == 1 else next(filter(known, result), result[0])
 
 
 def paths(
@@ -128,8 +128,8 @@ def all_names(context: Context, texts: Iterable[str] | None, field: str) -> list
 
 def in_snapshot(context: Context, hash_: str) -> Callable[[RelPath], bool]:
     """Returns a predicate for the files of a snapshot."""
-    found = tree(context, hash_)
-    return lambda path: context.workspace.snapshots.entry(found, path) is not None
+    result = tree(context, hash_)
+    return lambda path: context.workspace.snapshots.entry(result, path) is not None
 
 
 def claims(
@@ -139,7 +139,7 @@ def claims(
 
     Also returns the files that are outside the root or cannot exist.
     """
-    found: dict[RelPath, None] = {}
+    result: dict[RelPath, None] = {}
     outside = []
     base = b"" if directory is None else from_text(directory, "directory")
     for text in texts or ():
@@ -147,10 +147,10 @@ def claims(
             inside = names(context.workspace.root, from_text(text, "files"), base)
         except InvalidParams:
             inside = ()
-        found |= dict.fromkeys(inside)
+        result |= dict.fromkeys(inside)
         if not inside:
             outside.append(text)
-    return None if texts is None else list(found), outside
+    return None if texts is None else list(result), outside
 
 
 def absolute(text: str, field: str) -> bytes:
@@ -165,14 +165,14 @@ def absolute(text: str, field: str) -> bytes:
     return path
 
 
-def name(root: bytes, found: RelPath) -> Name:
+def name(root: bytes, result: RelPath) -> Name:
     """The fields that name a file: readable, and also exact if the name is not UTF-8."""
-    return {"file": shown(found), "uri": None if is_utf8(found) else to_uri(os.path.join(root, found))}
+    return {"file": shown(result), "uri": None if is_utf8(result) else to_uri(os.path.join(root, result))}
 
 
-def exact_name(root: bytes, found: RelPath) -> str:
+def exact_name(root: bytes, result: RelPath) -> str:
     """The name of a file for a single field: its `file:` URI if it is not UTF-8."""
-    return shown(found) if is_utf8(found) else to_uri(os.path.join(root, found))
+    return shown(result) if is_utf8(result) else to_uri(os.path.join(root, result))
 
 
 def to_wire(kind: type[Wire], source: object, root: bytes = b"", /, **given: Any) -> Wire:
@@ -240,10 +240,10 @@ def seconds(text: str, field: str) -> int:
 
 def milliseconds(text: str, field: str) -> int:
     """Parses an RFC 3339 time to milliseconds since 1970. Raises `InvalidParams`."""
-    found = _TIME.fullmatch(text)
+    match = _TIME.fullmatch(text)
     try:
-        if found is not None:
-            day, clock, fraction, zone = found.groups()
+        if match is not None:
+            day, clock, fraction, zone = match.groups()
             whole = int(datetime.fromisoformat(f"{day}T{clock}{zone.upper()}").timestamp())
             return whole * 1000 + int(float(fraction or 0) * 1000)
     except ValueError:
@@ -271,9 +271,9 @@ def skipped(root: bytes, skips: Iterable[Skip]) -> list[wire.Skipped]:
     return [to_wire(wire.Skipped, skip, root, reason=skip.reason.value) for skip in skips]
 
 
-def former_histories(found: Iterable[FormerHistory]) -> list[wire.FormerHistory] | None:
+def former_histories(matches: Iterable[FormerHistory]) -> list[wire.FormerHistory] | None:
     """Converts the histories that a folder may adopt."""
-    return [to_wire(wire.FormerHistory, each, reason=each.why) for each in found] or None
+    return [to_wire(wire.FormerHistory, each, reason=each.why) for each in matches] or None
 
 
 def file_outcomes(root: bytes, outcomes: Iterable[FileOutcome]) -> list[wire.FileOutcome]:
@@ -294,29 +294,29 @@ def outcome_of(kind: type[Result], root: bytes, result: Outcome, **more: Any) ->
     return to_wire(kind, result, root, files=files, details=details(root, result.details), **more)
 
 
-def details(root: bytes, found: Details | None) -> wire.Details | None:
+def details(root: bytes, result: Details | None) -> wire.Details | None:
     """Converts what an operation changes; None for None."""
-    if found is None:
+    if result is None:
         return None
     contested = [
-        to_wire(wire.Contested, file, root, by=[_changed_by(each) for each in file.by]) for file in found.contested
+        to_wire(wire.Contested, file, root, by=[_changed_by(each) for each in file.by]) for file in result.contested
     ]
-    return to_wire(wire.Details, found, contested=contested)
+    return to_wire(wire.Details, result, contested=contested)
 
 
-def _changed_by(found: ChangedBy) -> wire.ChangedBy:
+def _changed_by(changed_by: ChangedBy) -> wire.ChangedBy:
     return to_wire(
         wire.ChangedBy,
-        found,
+        changed_by,
         author="operation"
-        if found.kind is not None
+        if changed_by.kind is not None
         else "step"
-        if found.step_id is not None
+        if changed_by.step_id is not None
         else "unknown"
-        if found.is_unknown
+        if changed_by.is_unknown
         else "user",
-        at=None if found.milliseconds is None else moment(found.milliseconds),
-        elsewhere=None if found.cause else True,
+        at=None if changed_by.milliseconds is None else moment(changed_by.milliseconds),
+        elsewhere=None if changed_by.cause else True,
     )
 
 

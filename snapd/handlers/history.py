@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 
 def session(view: SessionView) -> wire.Session:
     """Converts a session."""
-    found = view.session
+    result = view.session
     return convert.to_wire(
         wire.Session,
-        found,
-        started_at=convert.moment(found.started),
-        ended_at=None if found.ended is None else convert.moment(found.ended),
+        result,
+        started_at=convert.moment(result.started),
+        ended_at=None if result.ended is None else convert.moment(result.ended),
         undoable=view.undoable,
         redoable=view.redoable,
         origin=_origin(view.origin),
@@ -56,12 +56,12 @@ def session(view: SessionView) -> wire.Session:
     )
 
 
-def signature(found: SignatureStatus | None) -> origins.Signature | None:
+def signature(signature_status: SignatureStatus | None) -> origins.Signature | None:
     """Converts the state of a signature."""
-    if found is None:
+    if signature_status is None:
         return None
-    signed = None if found.signed is None else convert.moment(found.signed)
-    return convert.to_wire(origins.Signature, found, signed_at=signed)
+    signed = None if signature_status.signed is None else convert.moment(signature_status.signed)
+    return convert.to_wire(origins.Signature, signature_status, signed_at=signed)
 
 
 def _origin(origin: SessionOrigin | None) -> origins.Origin | None:
@@ -70,18 +70,18 @@ def _origin(origin: SessionOrigin | None) -> origins.Origin | None:
 
 def step(root: bytes, view: StepView) -> wire.Step:
     """Converts a step."""
-    found = view.step
+    result = view.step
     return convert.to_wire(
         wire.Step,
-        found.begun,
-        parent_step_id=found.begun.parent,
+        result.begun,
+        parent_step_id=result.begun.parent,
         agent=view.agent,
-        started_at=convert.moment(found.started),
-        ended_at=None if found.ended is None else convert.moment(found.ended),
-        late=found.begun.began is not None or None,
-        from_=found.from_.tree.hex(),
-        to=None if found.to is None else found.to.tree.hex(),
-        state=found.state,
+        started_at=convert.moment(result.started),
+        ended_at=None if result.ended is None else convert.moment(result.ended),
+        late=result.begun.began is not None or None,
+        from_=result.from_.tree.hex(),
+        to=None if result.to is None else result.to.tree.hex(),
+        state=result.state,
         files=None if view.files is None else files(root, view.files),
         git=git_change(view.git),
         uncaptured=[
@@ -99,16 +99,16 @@ def message(view: MessageView) -> Message:
     return convert.to_wire(Message, view, session_id=sent.session_id, message_id=sent.message_id, text=sent.text, at=at)
 
 
-def operation(found: Operation) -> wire.Operation:
+def operation(result: Operation) -> wire.Operation:
     """Converts an operation that can be undone."""
     return convert.to_wire(
         wire.Operation,
-        found,
-        operation_id=found.name,
-        kind=found.operated.kind,
-        at=convert.moment(found.milliseconds),
-        before=found.from_.tree.hex(),
-        after=found.after.tree.hex(),
+        result,
+        operation_id=result.name,
+        kind=result.operated.kind,
+        at=convert.moment(result.milliseconds),
+        before=result.from_.tree.hex(),
+        after=result.after.tree.hex(),
     )
 
 
@@ -125,32 +125,32 @@ def files(root: bytes, summaries: Iterable[FileSummary]) -> list[FileChange]:
     ]
 
 
-def entry(root: bytes, found: HistoryEntry) -> message_wire.Entry:
+def entry(root: bytes, history_entry: HistoryEntry) -> message_wire.Entry:
     """Converts an entry of the history."""
-    is_operation = found.kind not in ("step", "user", "message")
+    is_operation = history_entry.kind not in ("step", "user", "message")
     return convert.to_wire(
         message_wire.Entry,
-        found,
+        history_entry,
         root,
-        at=convert.moment(found.milliseconds),
-        step=None if found.step is None else step(root, found.step),
-        message_id=None if found.message is None else found.message.message_id,
-        text=None if found.message is None else found.message.text,
-        steps=list(found.turned) if is_operation else None,
-        operations=[operation(each) for each in found.operations] or None,
-        files=files(root, found.files),
-        unknown=found.is_unknown or None,
-        git=git_change(found.git),
+        at=convert.moment(history_entry.milliseconds),
+        step=None if history_entry.step is None else step(root, history_entry.step),
+        message_id=None if history_entry.message is None else history_entry.message.message_id,
+        text=None if history_entry.message is None else history_entry.message.text,
+        steps=list(history_entry.turned) if is_operation else None,
+        operations=[operation(each) for each in history_entry.operations] or None,
+        files=files(root, history_entry.files),
+        unknown=history_entry.is_unknown or None,
+        git=git_change(history_entry.git),
     )
 
 
 @handles(methods.EVENTS)
 def events(context: Context, params: EventsParams) -> EventsResult:
     """Lists the notifications after a given one."""
-    found, latest = context.workspace.event_log.since(params.since)
-    if found is None:
+    result, latest = context.workspace.event_log.since(params.since)
+    if result is None:
         return EventsResult(reset=True, latest=latest)
-    return EventsResult(events=[_notification(context.workspace.root, news) for news in found], latest=latest)
+    return EventsResult(events=[_notification(context.workspace.root, news) for news in result], latest=latest)
 
 
 def encode_news(root: bytes, news: NumberedNotice) -> tuple[str, dict[str, Any]]:

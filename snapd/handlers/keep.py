@@ -42,14 +42,14 @@ def track(context: Context, params: wire.TrackParams) -> wire.TrackResult:
 def status(context: Context, params: wire.StatusParams) -> wire.StatusResult:
     """Describes the state of a workspace."""
     workspace = context.workspace
-    found = workspace.snapshots.status()
+    outcome = workspace.snapshots.status()
     in_use = workspace.policy.in_use(context.client)
-    if found.folder_excludes:
-        in_use += (SettingInUse("exclude", found.folder_excludes, "folder"),)
-    look = found.full_look
+    if outcome.folder_excludes:
+        in_use += (SettingInUse("exclude", outcome.folder_excludes, "folder"),)
+    look = outcome.full_look
     return convert.to_wire(
         wire.StatusResult,
-        found,
+        outcome,
         enabled=context.enabled,
         workspace_uri=to_uri(workspace.root),
         within=_within(context),
@@ -58,18 +58,18 @@ def status(context: Context, params: wire.StatusParams) -> wire.StatusResult:
         else workspace.work_tree.is_ignored(convert.path(context, params.file, "file")),
         project_id=workspace.project_id,
         full_look=None if look is None else FullLook(at=convert.moment(look.at), reason=look.why),
-        last_hash=None if found.last is None else found.last.hex(),
-        store=StoreInfo(path=found.store_path, bytes=found.store_bytes),
+        last_hash=None if outcome.last is None else outcome.last.hex(),
+        store=StoreInfo(path=outcome.store_path, bytes=outcome.store_bytes),
         open_steps=[_open_step(view) for view in workspace.sessions.open(context.call)],
         settings=[wire.Setting(name=each.name, value=_json(each.value), source=each.source) for each in in_use],
-        settings_problems=list(_problems(workspace.policy.problem, found)) or None,
+        settings_problems=list(_problems(workspace.policy.problem, outcome)) or None,
         former_histories=convert.former_histories(workspace.former_histories()),
     )
 
 
-def _problems(of_settings: str | None, found: Status) -> Iterator[str]:
-    yield from (said for said in (of_settings, found.folder_problem) if said is not None)
-    for path in found.unreadable_rules:
+def _problems(of_settings: str | None, match: Status) -> Iterator[str]:
+    yield from (text for text in (of_settings, match.folder_problem) if text is not None)
+    for path in match.unreadable_rules:
         yield f"{shown(path)}: it has no effect: it is damaged, too large, or its patterns have too many wildcards"
 
 
@@ -151,13 +151,17 @@ def check(context: Context, params: check_wire.CheckParams) -> check_wire.CheckR
     if params.repair and params.quick:
         raise InvalidParams("quick: a repair reads everything; leave out `quick` or `repair`", field="quick")
     upkeep = context.workspace.upkeep
-    found = upkeep.repair(context.call) if params.repair else upkeep.check(context.call, quick=params.quick)
-    return result(context.workspace.root, found)
+    outcome = upkeep.repair(context.call) if params.repair else upkeep.check(context.call, quick=params.quick)
+    return result(context.workspace.root, outcome)
 
 
-def result(root: bytes, found: checkup.CheckReport) -> check_wire.CheckResult:
+def result(root: bytes, check_report: checkup.CheckReport) -> check_wire.CheckResult:
     """Converts the report of a check."""
-    broken = [tree.hex() for tree in found.broken]
+    broken = [tree.hex() for tree in check_report.broken]
     return convert.to_wire(
-        check_wire.CheckResult, found, root, broken_snapshots=broken, truncated=True if found.is_cut else None
+        check_wire.CheckResult,
+        check_report,
+        root,
+        broken_snapshots=broken,
+        truncated=True if check_report.is_cut else None,
     )

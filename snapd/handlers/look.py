@@ -65,14 +65,14 @@ def _taken(view: TakenView) -> wire.TakenSnapshot:
 def file_at(context: Context, params: wire.FileAtParams) -> wire.FileAtResult:
     """Returns the exact bytes of a file."""
     path = convert.path(context, params.file, "file", convert.in_snapshot(context, params.hash))
-    found = context.workspace.snapshots.file_at(convert.tree(context, params.hash), path)
-    binary = is_binary(found.data)
-    encoding: Literal["utf-8", "base64"] = "base64" if binary or not is_utf8(found.data) else "utf-8"
-    content = base64.b64encode(found.data).decode() if encoding == "base64" else found.data.decode("utf-8")
+    result = context.workspace.snapshots.file_at(convert.tree(context, params.hash), path)
+    binary = is_binary(result.data)
+    encoding: Literal["utf-8", "base64"] = "base64" if binary or not is_utf8(result.data) else "utf-8"
+    content = base64.b64encode(result.data).decode() if encoding == "base64" else result.data.decode("utf-8")
     return wire.FileAtResult(
         file=shown(path),
-        size=len(found.data),
-        mode=f"{found.mode:o}",
+        size=len(result.data),
+        mode=f"{result.mode:o}",
         binary=binary,
         encoding=encoding,
         content=content,

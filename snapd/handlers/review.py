@@ -47,20 +47,20 @@ def file(context: Context, params: wire.ReviewFileParams) -> wire.ReviewFileResu
     """Shows the pending changes of a file."""
     context.workspace.pending_feed.begin()
     path = convert.path(context, params.file, "file", _pending_in(context))
-    found = context.workspace.review.file(path, context.call)
-    summary = found.file.summary
-    before, after, encoding = found.decoded()
+    result = context.workspace.review.file(path, context.call)
+    summary = result.file.summary
+    before, after, encoding = result.decoded()
     return convert.to_wire(
         wire.ReviewFileResult,
         summary,
         context.workspace.root,
         before=before,
         after=after,
-        too_large=True if found.too_large else None,
+        too_large=True if result.too_large else None,
         encoding=encoding,
-        old_mode=convert.mode(found.old_mode),
-        new_mode=convert.mode(found.new_mode),
-        id=found.file.id,
+        old_mode=convert.mode(result.old_mode),
+        new_mode=convert.mode(result.new_mode),
+        id=result.file.id,
         hunks=[
             convert.to_wire(
                 wire.PendingHunk,
@@ -69,9 +69,9 @@ def file(context: Context, params: wire.ReviewFileParams) -> wire.ReviewFileResu
                 **_place("new", each.hunk.new),
                 owners=_owners(context, each.owners),
             )
-            for each in found.hunks
+            for each in result.hunks
         ],
-        owners=_owners(context, found.file.owners),
+        owners=_owners(context, result.file.owners),
     )
 
 
@@ -102,14 +102,14 @@ def blame(context: Context, params: wire.BlameParams) -> wire.BlameResult:
         blamed = context.workspace.blame.lines(path, convert.optional_tree(context, params.hash), lines, context.call)
     else:
         blamed = BlameReport(context.workspace.text_blame.lines(path, text, lines, context.call))
-    found = blamed.lines
+    result = blamed.lines
     # a step may have written a thousand lines: look it up once
-    steps = {name: context.workspace.sessions.known_step(name) for each in found for name in each.writer.steps[:1]}
+    steps = {name: context.workspace.sessions.known_step(name) for each in result for name in each.writer.steps[:1]}
     agents = {
         name: context.workspace.sessions.known(name).agent for name in {step.session_id for step in steps.values()}
     }
     problems = [convert.to_wire(wire.NoteProblem, each) for each in blamed.problems]
-    return wire.BlameResult(lines=[_blamed(each, steps, agents) for each in found], note_problems=problems or None)
+    return wire.BlameResult(lines=[_blamed(each, steps, agents) for each in result], note_problems=problems or None)
 
 
 def _given(params: wire.BlameParams) -> DatedText | None:
@@ -196,20 +196,20 @@ _converted: WeakKeyDictionary[PendingFile, wire.PendingFile] = WeakKeyDictionary
 """Cache of converted files: most of a list is unchanged when it is requested again."""
 
 
-def _pending(context: Context, found: PendingFile) -> wire.PendingFile:
-    known = _converted.get(found)
+def _pending(context: Context, pending_file: PendingFile) -> wire.PendingFile:
+    known = _converted.get(pending_file)
     if known is None:
-        known = _converted[found] = _convert(context, found)
+        known = _converted[pending_file] = _convert(context, pending_file)
     return known
 
 
-def _convert(context: Context, found: PendingFile) -> wire.PendingFile:
-    change = history.files(context.workspace.root, [found.summary])[0]
+def _convert(context: Context, pending_file: PendingFile) -> wire.PendingFile:
+    change = history.files(context.workspace.root, [pending_file.summary])[0]
     return wire.PendingFile(
         **attrs.asdict(change, recurse=False),
-        id=found.id,
-        hunks=found.hunks,
-        owners=_owners(context, found.owners),
+        id=pending_file.id,
+        hunks=pending_file.hunks,
+        owners=_owners(context, pending_file.owners),
     )
 
 
@@ -224,20 +224,20 @@ def _place(side: str, lines: tuple[int, int]) -> dict[str, int]:
     return {f"{side}_start": start + (end > start), f"{side}_lines": end - start}
 
 
-def _blamed(found: BlamedLines, steps: Mapping[StepId, Step], agents: Mapping[str, str | None]) -> wire.BlamedLines:
-    writer = found.writer
+def _blamed(lines: BlamedLines, steps: Mapping[StepId, Step], agents: Mapping[str, str | None]) -> wire.BlamedLines:
+    writer = lines.writer
     step = steps[writer.steps[0]] if writer.steps else None
     return convert.to_wire(
         wire.BlamedLines,
-        found,
+        lines,
         author=writer.kind,
         session_id=None if step is None else step.session_id,
         step_id=None if step is None else step.step_id,
         agent=None if step is None else agents[step.session_id],
         message_id=None if step is None else step.begun.message_id,
         at=None if writer.milliseconds is None else convert.moment(writer.milliseconds),
-        commit=None if found.commit is None else _commit(found.commit),
-        noted=None if found.noted is None else _noted(found.noted),
+        commit=None if lines.commit is None else _commit(lines.commit),
+        noted=None if lines.noted is None else _noted(lines.noted),
     )
 
 
@@ -246,6 +246,6 @@ def _commit(commit: GitCommit) -> wire.GitCommit:
     return convert.to_wire(wire.GitCommit, commit, email=commit.email or None, at=at)
 
 
-def _noted(found: NotedCommit) -> wire.NotedCommit:
-    at = convert.moment(found.seconds * 1000)
-    return convert.to_wire(wire.NotedCommit, found.by, commit=found.commit, at=at)
+def _noted(noted_commit: NotedCommit) -> wire.NotedCommit:
+    at = convert.moment(noted_commit.seconds * 1000)
+    return convert.to_wire(wire.NotedCommit, noted_commit.by, commit=noted_commit.commit, at=at)

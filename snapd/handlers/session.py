@@ -79,17 +79,17 @@ def messages(context: Context, params: message_wire.SessionMessagesParams) -> me
 def news(context: Context, params: message_wire.SessionNewsParams) -> message_wire.SessionNewsResult:
     """Returns the news for an agent."""
     context.need_snapshots("compare the folder with")
-    return news_result(context, context.workspace.news.tell(params.session_id, context.call))
+    return news_result(context, context.workspace.news.take_news(params.session_id, context.call))
 
 
-def news_result(context: Context, found: News) -> message_wire.SessionNewsResult:
+def news_result(context: Context, result: News) -> message_wire.SessionNewsResult:
     """Converts the news for an agent."""
     root = context.workspace.root
     return message_wire.SessionNewsResult(
-        undone=[history.step(root, view) for view in found.undone],
-        redone=[history.step(root, view) for view in found.redone],
-        files=history.files(root, found.files),
-        former_histories=convert.former_histories(found.former),
+        undone=[history.step(root, view) for view in result.undone],
+        redone=[history.step(root, view) for view in result.redone],
+        files=history.files(root, result.files),
+        former_histories=convert.former_histories(result.former),
     )
 
 
@@ -126,7 +126,7 @@ def list_history(context: Context, params: message_wire.HistoryParams) -> messag
     after = None if place is None else HistoryPosition(place[0], frozenset(place[1]))
     page = context.workspace.history.page(query, after, params.limit or _ENTRIES, context.call)
     return message_wire.HistoryResult(
-        entries=[history.entry(context.workspace.root, found) for found in page.entries],
+        entries=[history.entry(context.workspace.root, result) for result in page.entries],
         next_cursor=None
         if page.after is None
         else paged.cursor(b"\0".join([b"%d" % page.after.seq, *sorted(page.after.names)])),
@@ -136,21 +136,21 @@ def list_history(context: Context, params: message_wire.HistoryParams) -> messag
 @handles(methods.SESSION_ACTIVITY)
 def activity(context: Context, params: message_wire.ActivityParams) -> message_wire.ActivityResult:
     """Sums up what each session did."""
-    found = context.workspace.activity.since(convert.milliseconds(params.since, "since"), context.call)
-    return message_wire.ActivityResult(sessions=[_activity(each) for each in found])
+    result = context.workspace.activity.since(convert.milliseconds(params.since, "since"), context.call)
+    return message_wire.ActivityResult(sessions=[_activity(each) for each in result])
 
 
-def _activity(found: SessionActivity) -> message_wire.SessionActivity:
+def _activity(session_activity: SessionActivity) -> message_wire.SessionActivity:
     return convert.to_wire(
         message_wire.SessionActivity,
-        found,
-        session=history.session(found.session),
-        messages=[history.message(view) for view in found.messages],
-        problems=[_problem(each) for each in found.problems],
+        session_activity,
+        session=history.session(session_activity.session),
+        messages=[history.message(view) for view in session_activity.messages],
+        problems=[_problem(each) for each in session_activity.problems],
     )
 
 
-def _problem(found: StepProblem) -> message_wire.StepProblem:
-    step = found.step.step
+def _problem(step_problem: StepProblem) -> message_wire.StepProblem:
+    step = step_problem.step.step
     at = convert.moment(step.started)
-    return convert.to_wire(message_wire.StepProblem, step.begun, at=at, kind=found.kind)
+    return convert.to_wire(message_wire.StepProblem, step.begun, at=at, kind=step_problem.kind)

@@ -107,8 +107,8 @@ def diff(context: Context, params: wire.StepDiffParams) -> DiffResult:
     if params.files is not None and not only:
         context.workspace.sessions.known_step(params.step_id)
         return DiffResult(diff="")
-    found = context.workspace.readers.of_step(params.step_id).net_changes
-    return convert.diff(found.step(params.step_id, only, context.call, binary=params.binary), exact=params.exact)
+    result = context.workspace.readers.of_step(params.step_id).net_changes
+    return convert.diff(result.step(params.step_id, only, context.call, binary=params.binary), exact=params.exact)
 
 
 @handles(methods.STEP_CHANGES)
@@ -128,9 +128,9 @@ def changes(context: Context, params: changes_wire.StepChangesParams) -> changes
 def hunks(context: Context, params: wire.StepHunksParams) -> wire.StepHunksResult:
     """Lists the hunks of a step's changes to a file."""
     path = convert.path(context, params.file, "file", _changed(context, params.step_id))
-    found, is_mixed = context.workspace.undo_steps.hunks(params.step_id, path, context.call)
+    result, is_mixed = context.workspace.undo_steps.hunks(params.step_id, path, context.call)
     return wire.StepHunksResult(
-        hunks=[convert.to_wire(wire.Hunk, hunk) for hunk in found],
+        hunks=[convert.to_wire(wire.Hunk, hunk) for hunk in result],
         mixed=is_mixed or None,
     )
 

@@ -14,7 +14,7 @@ _SHOWN = 10
 
 def answer(event: Event, news: dict[str, Any]) -> dict[str, Any] | None:
     """The JSON that the hook prints, or None; `news` is the result of `session/news` with ids as they are shown."""
-    text = told(news)
+    text = format_news(news)
     return None if text is None else _format_files(event, text)
 
 
@@ -22,41 +22,43 @@ def unrecorded(event: Event, why: str, *, kept: bool) -> dict[str, Any] | None:
     """JSON that tells the agent that snapd is not recording, or None; `kept` means that the event is recorded later."""
     if not event.reads_answer:
         return None
-    then = "It is recorded late, as far as possible" if kept else "It cannot be undone with snapd"
+    then = "snapd records them later, as far as possible" if kept else "snapd cannot undo them"
     why = " ".join(why.split())
-    return _format_files(event, f"snapd: what you do now is not recorded: {why}. {then}; tell the user.")
+    return _format_files(event, f"snapd: your changes are not recorded: {why}. {then}; tell the user.")
 
 
 def _format_files(event: Event, text: str) -> dict[str, Any]:
-    if event.dialect.told == "claude":
+    if event.dialect.answer_format == "claude":
         return {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}}
-    if event.dialect.told == "cursor":
+    if event.dialect.answer_format == "cursor":
         return {"additional_context": text}
-    if event.dialect.told == "cline":
+    if event.dialect.answer_format == "cline":
         return {"cancel": False, "contextModification": text}
     return {"additionalContext": text}
 
 
-def told(news: dict[str, Any]) -> str | None:
+def format_news(news: dict[str, Any]) -> str | None:
     """A few sentences for the agent about what happened; None if nothing did."""
-    said = []
+    parts = []
     for key, verb in (("undone", "undone"), ("redone", "redone")):
         steps = news.get(key) or []
         if steps:
             is_one = len(steps) == 1
             subject = "This step of yours was" if is_one else "These steps of yours were"
-            said.append(f"{subject} {verb}: {_listed([_step(step) for step in steps])}.")
+            parts.append(f"{subject} {verb}: {_listed([_step(step) for step in steps])}.")
     files = [file["file"] for file in news.get("files") or []]
     if files:
         are, them = ("is", "it") if len(files) == 1 else ("are", "them")
-        said.append(f"{_listed(files)} {are} no longer as you left {them}: read {them} again before you change {them}.")
-    if said:
-        said.insert(0, "snapd: somebody else changed your work since your last action.")
+        parts.append(f"{_listed(files)} {are} no longer as you left {them}: read {them} again before you edit {them}.")
+    if parts:
+        parts.insert(0, "snapd: someone else changed your work since your last action.")
     for each in news.get("formerHistories") or []:
         old = " ".join(each["folder"].split())
-        which = f"this folder was {old}" if each["reason"] == "moved" else f"another folder was at {old}"
-        said.append(f"snapd: {which}. Its history is kept, not used here; 'snapd adopt' takes it: tell the user.")
-    return " ".join(said) or None
+        which = f"this folder was at {old}" if each["reason"] == "moved" else f"another folder was at {old}"
+        parts.append(
+            f"snapd: {which} before. Its history is kept but not used: tell the user that 'snapd adopt' takes it over."
+        )
+    return " ".join(parts) or None
 
 
 def _step(step: dict[str, Any]) -> str:

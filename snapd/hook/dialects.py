@@ -31,7 +31,7 @@ class Dialect:
     Args:
         name: of the agent.
         events: the kind of each event by name; others are ignored.
-        told: the form of answers: `claude`, `plain` or nothing; see `answers.py`.
+        answer_format: the form of answers: `claude`, `plain` or nothing; see `answers.py`.
         reads_answer: the events whose answer the agent reads.
         one_at_a_time: whether a writing call ends before the agent begins the next.
         tools: the tools of events that do not name one.
@@ -50,7 +50,7 @@ class Dialect:
         name: str,
         events: dict[str, str],
         *,
-        told: str = "",
+        answer_format: str = "",
         reads_answer: tuple[str, ...] = (),
         one_at_a_time: bool = False,
         tools: Mapping[str, str] = MappingProxyType({}),
@@ -74,7 +74,7 @@ class Dialect:
     ) -> None:
         self.name = name
         self.events = events
-        self.told = told
+        self.answer_format = answer_format
         self.reads_answer = reads_answer
         self.one_at_a_time = one_at_a_time
         self.tools = tools
@@ -126,7 +126,7 @@ _CAMEL = {
     "subagentStop": SUB_END,
     "sessionEnd": FINISH,
 }
-_HEARS = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure")
+_ANSWERED_EVENTS = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure")
 
 DIALECTS = {
     dialect.name: dialect
@@ -134,8 +134,8 @@ DIALECTS = {
         Dialect(
             "claude",
             _PASCAL,
-            told="claude",
-            reads_answer=_HEARS,
+            answer_format="claude",
+            reads_answer=_ANSWERED_EVENTS,
             one_at_a_time=True,
             process="CLAUDE_PID",
             interrupted="[Request interrupted",
@@ -146,16 +146,16 @@ DIALECTS = {
         Dialect(
             "codex",
             _PASCAL,
-            told="claude",
-            reads_answer=_HEARS[:-1],
+            answer_format="claude",
+            reads_answer=_ANSWERED_EVENTS[:-1],
             home="/.codex/",
             variable="CODEX_MANAGED_PACKAGE_ROOT",
         ),
         Dialect(
             "qwen",
             _PASCAL,
-            told="claude",
-            reads_answer=_HEARS,
+            answer_format="claude",
+            reads_answer=_ANSWERED_EVENTS,
             one_at_a_time=True,
             names_subagents=False,
             home="/.qwen/",
@@ -164,14 +164,14 @@ DIALECTS = {
         Dialect(
             "droid",
             _PASCAL,
-            told="claude",
+            answer_format="claude",
             reads_answer=("SessionStart", "UserPromptSubmit"),
             one_at_a_time=True,
             home="/.factory/",
             variable="FACTORY_PROJECT_DIR",
         ),
-        Dialect("continue", _PASCAL, told="claude", reads_answer=("SessionStart", "UserPromptSubmit")),
-        Dialect("vscode", _PASCAL, told="claude", reads_answer=_HEARS[:-1]),
+        Dialect("continue", _PASCAL, answer_format="claude", reads_answer=("SessionStart", "UserPromptSubmit")),
+        Dialect("vscode", _PASCAL, answer_format="claude", reads_answer=_ANSWERED_EVENTS[:-1]),
         Dialect(
             "gemini",
             {
@@ -182,7 +182,7 @@ DIALECTS = {
                 "AfterAgent": STOP,
                 "SessionEnd": FINISH,
             },
-            told="claude",
+            answer_format="claude",
             reads_answer=("SessionStart", "BeforeAgent", "AfterTool"),
             one_at_a_time=True,
             home="/.gemini/",
@@ -191,7 +191,7 @@ DIALECTS = {
         Dialect(
             "cursor",
             _CAMEL,
-            told="cursor",
+            answer_format="cursor",
             reads_answer=("sessionStart", "postToolUse"),
             session=(("conversation_id",), ("session_id",)),
             message=(("generation_id",),),
@@ -244,7 +244,7 @@ DIALECTS = {
                 "TaskCancel": STOP,
                 "TaskComplete": STOP,
             },
-            told="cline",
+            answer_format="cline",
             reads_answer=("UserPromptSubmit", "PreToolUse", "PostToolUse"),
             one_at_a_time=True,
             event=(("hookName",),),
@@ -266,7 +266,7 @@ DIALECTS = {
                     "session.deleted": FINISH,
                     "dispose": FINISH,
                 },
-                told="plain",
+                answer_format="plain",
                 reads_answer=("chat.message", "tool.execute.before", "tool.execute.after"),
                 tasks_are_subagents=True,
                 event=(("event",),),

@@ -80,7 +80,7 @@ class Event:
         self.prompt = ""
         self.about: str | None = None
         self.process = os.environ.get(dialect.process, "") if dialect.process else ""
-        self.transcript = _found(payload, (("transcript_path",),)) if dialect.interrupted else None
+        self.transcript = _value_at(payload, (("transcript_path",),)) if dialect.interrupted else None
         if self.kind is None:
             return
         session_id = self._text(payload, dialect.session, "the session")
@@ -100,44 +100,44 @@ class Event:
             self._take_prompt(payload)
 
     def _folder(self, payload: dict[str, Any]) -> str:
-        said = path_of(self._text(payload, self.dialect.folder, "the folder") or "")
-        if not said:
-            files = map(path_of, named(_input(_found(payload, self.dialect.given))))
-            said = next((os.path.dirname(file) for file in files if os.path.isabs(file)), "") or os.getcwd()
+        directory = path_of(self._text(payload, self.dialect.folder, "the folder") or "")
+        if not directory:
+            files = map(path_of, named(_input(_value_at(payload, self.dialect.given))))
+            directory = next((os.path.dirname(file) for file in files if os.path.isabs(file)), "") or os.getcwd()
             # a replay runs in another directory
-            payload[next(path[0] for path in self.dialect.folder if len(path) == 1)] = said
-        if not os.path.isabs(said) or "\0" in said:
+            payload[next(path[0] for path in self.dialect.folder if len(path) == 1)] = directory
+        if not os.path.isabs(directory) or "\0" in directory:
             raise NotAnEvent(f"{self.name} names no absolute folder")
-        return said
+        return directory
 
     def _take_call(self, payload: Mapping[str, Any]) -> None:
         dialect = self.dialect
         tool = self._text(payload, dialect.tool, "the tool") or dialect.tools.get(self.name)
         if not tool:
             raise NotAnEvent(f"{self.name} names no tool")
-        call = ToolCall(tool, _input(_found(payload, dialect.given)), self._call_id(payload))
+        call = ToolCall(tool, _input(_value_at(payload, dialect.given)), self._call_id(payload))
         if dialect.tasks_are_subagents and tool.lower() in SUBAGENTS and call.call_id is not None:
             self.kind = SUB_BEGIN if self.kind == BEGIN else SUB_END
             self.subagent = call.call_id
             self.about = self.words(call)
         elif not begins_step(tool):
             self.kind = None
-        answer = _found(payload, dialect.answer)
+        answer = _value_at(payload, dialect.answer)
         self.in_background = any(
-            isinstance(said, dict) and bool(said.get(name))
-            for said, name in ((answer, "backgroundTaskId"), (call.given, "is_background"))
+            isinstance(directory, dict) and bool(directory.get(name))
+            for directory, name in ((answer, "backgroundTaskId"), (call.given, "is_background"))
         )
         self.calls = [call]
 
     def _batch(self, payload: Mapping[str, Any]) -> list[ToolCall]:
         calls = payload.get("tool_calls")
-        found = []
+        tool_calls = []
         for each in calls if isinstance(calls, list) else [payload]:
             if isinstance(each, dict):
                 tool = each.get("tool_name")
                 call = ToolCall(tool if isinstance(tool, str) else "", each.get("tool_input"), self._call_id(each))
-                found.append(call)
-        return found
+                tool_calls.append(call)
+        return tool_calls
 
     def _take_prompt(self, payload: Mapping[str, Any]) -> None:
         self.prompt = self._text(payload, self.dialect.prompt, "the prompt") or ""
@@ -157,7 +157,7 @@ class Event:
 
     @staticmethod
     def _text(payload: Mapping[str, Any], paths: tuple[Path, ...], what: str) -> str | None:
-        value = _found(payload, paths)
+        value = _value_at(payload, paths)
         if value is not None and not isinstance(value, str):
             raise NotAnEvent(f"{what} is no text")
         return value
@@ -165,7 +165,7 @@ class Event:
     @property
     def reads_answer(self) -> bool:
         """Whether the agent reads the answer to it."""
-        return self.dialect.told != "" and self.name in self.dialect.reads_answer
+        return self.dialect.answer_format != "" and self.name in self.dialect.reads_answer
 
     def directory(self, call: ToolCall) -> str:
         """The absolute directory to which the files of a call are relative."""
@@ -201,11 +201,11 @@ def _notified(prompt: str) -> str | None:
         return None
     import re
 
-    found = re.match(_NOTIFIED, prompt)
-    return None if found is None else found[1].strip()
+    result = re.match(_NOTIFIED, prompt)
+    return None if result is None else result[1].strip()
 
 
-def _found(payload: Any, paths: tuple[Path, ...]) -> Any:
+def _value_at(payload: Any, paths: tuple[Path, ...]) -> Any:
     for path in paths:
         value = payload
         for key in path:
@@ -257,10 +257,10 @@ def places(event: Event) -> list[tuple[str, list[ToolCall]]]:
     """
     if not event.calls:
         return [(event.folder, [])]
-    found: dict[str, list[ToolCall]] = {}
+    result: dict[str, list[ToolCall]] = {}
     for call in event.calls:
-        found.setdefault(_place(event.folder, event.directory(call), call.files), []).append(call)
-    return list(found.items())
+        result.setdefault(_place(event.folder, event.directory(call), call.files), []).append(call)
+    return list(result.items())
 
 
 def root_of(folder: str) -> str:

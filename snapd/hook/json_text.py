@@ -114,9 +114,9 @@ def _shortened(chunk: bytes) -> Iterator[bytes]:
     while chunk:
         at = 0
         while at < len(chunk):
-            found = (inside if in_string else outside).match(chunk, at)
-            assert found is not None
-            piece, at = found[0], found.end()
+            result = (inside if in_string else outside).match(chunk, at)
+            assert result is not None
+            piece, at = result[0], result.end()
             mark, at = chunk[at : at + 1], at + 1
             if in_string:
                 room = max(0, LONGEST - length)

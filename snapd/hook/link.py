@@ -26,8 +26,8 @@ class RequestRefused(Exception):
 
     def __init__(self, error: dict[str, Any]) -> None:
         super().__init__(error.get("message") or "the daemon refused")
-        found = error.get("data")
-        self.data: dict[str, Any] = found if isinstance(found, dict) else {}
+        result = error.get("data")
+        self.data: dict[str, Any] = result if isinstance(result, dict) else {}
         self.kind = str(self.data.get("kind") or "")
         # the daemon may be older than this hook until it restarts
         self.is_passing = self.kind in _PASSING or error.get("code") == _UNKNOWN_METHOD

@@ -45,9 +45,9 @@ class QueuedEvent:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        at, self.session, told, _ = os.path.basename(path).split("-")
+        at, self.session, text, _ = os.path.basename(path).split("-")
         self.at = int(at)
-        self.is_told = told == "told"
+        self.is_told = text == "told"
 
     def read(self) -> tuple[dict[str, Any], bytes]:
         """Returns its metadata (`agent`, `folder`, `why`) and the event. Raises `OSError` or `ValueError`."""
@@ -67,18 +67,18 @@ def waiting(folder: str) -> list[QueuedEvent]:
     return [QueuedEvent(os.path.join(folder, name)) for name in ours]
 
 
-def keep(folder: str, event: Event, payload: bytes, why: str, told: bool) -> None:
-    """Stores an event durably; `told` if the agent is notified. Raises `SpoolFull` or `OSError`."""
+def keep(folder: str, event: Event, payload: bytes, why: str, is_done: bool) -> None:
+    """Stores an event durably; `is_done` if the agent is notified. Raises `SpoolFull` or `OSError`."""
     for _ in range(_ATTEMPTS):
         try:
-            return _keep(folder, event, payload, why, told)
+            return _keep(folder, event, payload, why, is_done)
         except FileNotFoundError:
             # a replay removed the spool meanwhile
             continue
     raise SpoolFull(f"{folder} comes and goes")
 
 
-def _keep(folder: str, event: Event, payload: bytes, why: str, told: bool) -> None:
+def _keep(folder: str, event: Event, payload: bytes, why: str, is_done: bool) -> None:
     os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
     try:
         os.mkdir(folder, 0o700)
@@ -90,8 +90,8 @@ def _keep(folder: str, event: Event, payload: bytes, why: str, told: bool) -> No
     data = json.dumps(note).encode() + b"\n" + payload
     if len(sizes) >= MOST_EVENTS or sum(sizes) + len(data) > MOST_BYTES:
         raise SpoolFull(f"{len(sizes)} events wait already")
-    said = "told" if told else "quiet"
-    path = os.path.join(folder, f"{event.at:020d}-{session_of(event)}-{said}-{os.getpid()}.event")
+    text = "told" if is_done else "quiet"
+    path = os.path.join(folder, f"{event.at:020d}-{session_of(event)}-{text}-{os.getpid()}.event")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with open(os.open(f"{path}.new", flags, 0o600), "wb") as file:
         file.write(data)
@@ -190,10 +190,10 @@ def unlock(descriptor: int) -> None:
     fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
-def _runs(found: list[QueuedEvent], environment: Mapping[str, str]) -> list[list[tuple[QueuedEvent, Event]]]:
+def _runs(queued_events: list[QueuedEvent], environment: Mapping[str, str]) -> list[list[tuple[QueuedEvent, Event]]]:
     """The events in groups that can be recorded together: a new group starts after the end of a session."""
     runs: list[list[tuple[QueuedEvent, Event]]] = [[]]
-    for each in found:
+    for each in queued_events:
         try:
             note, payload = each.read()
             if time.time_ns() - each.at > _LONGEST_NS:
@@ -222,13 +222,13 @@ def start_replay(environment: Mapping[str, str]) -> None:
 
 def describe_waiting(folder: str, root: str = "/") -> list[dict[str, str]]:
     """The spooled events of agents in `root`, oldest first: `agent`, `folder`, `at` as RFC 3339, and `why`."""
-    found = []
+    matches = []
     for each in waiting(folder):
         try:
             note = each.read()[0]
             inside = f"{os.path.realpath(note['folder'])}/".startswith(f"{root.rstrip('/')}/")
-            found += [{**{name: str(note[name]) for name in NOTED}, "at": moment(each.at)}] if inside else []
+            matches += [{**{name: str(note[name]) for name in NOTED}, "at": moment(each.at)}] if inside else []
         except (OSError, ValueError, KeyError, TypeError):
             # recorded meanwhile, or damaged, which the replay logs
             continue
-    return found
+    return matches

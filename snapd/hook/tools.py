@@ -63,9 +63,9 @@ def files_of(tool: str, given: Any) -> list[str] | None:
     """The paths that a call reports to write, each once; None if not all. `given` is an object or a patch's text."""
     if not is_edit(tool):
         return None
-    found = named(given)[:_MOST_FILES]
+    result = named(given)[:_MOST_FILES]
     # an edit whose input is not understood may write any file
-    return found or None
+    return result or None
 
 
 def described(tool: str, given: Any, folder: str) -> str | None:
@@ -118,14 +118,14 @@ def _named(given: Any) -> list[str]:
         return _patched(given)
     if not isinstance(given, dict):
         return []
-    found = [given[key] for key in _PATHS if isinstance(given.get(key), str) and given[key]]
+    matches = [given[key] for key in _PATHS if isinstance(given.get(key), str) and given[key]]
     for key in _LISTS:
         for each in given[key] if isinstance(given.get(key), list) else ():
-            found += [each] if isinstance(each, str) and each else _named(each) if isinstance(each, dict) else []
+            matches += [each] if isinstance(each, str) and each else _named(each) if isinstance(each, dict) else []
     for key in _PATCHES:
         if isinstance(given.get(key), str):
-            found += _patched(given[key])
-    return found
+            matches += _patched(given[key])
+    return matches
 
 
 def _patched(patch: str) -> list[str]:

@@ -86,7 +86,7 @@ class Project:
                 self._backend.close()
                 self._backend = None
             if self._backend is None:
-                self._backend = self._open()
+                self._backend = self.open_backend()
             backend = self._backend
             self._running += 1
         try:
@@ -104,8 +104,8 @@ class Project:
 
         def work() -> T:
             result = self.request(params() if callable(params) else params)
-            found: T = result if field is None else getattr(result, field)
-            return found
+            t: T = result if field is None else getattr(result, field)
+            return t
 
         return self.degrading(empty, work)
 
@@ -127,7 +127,8 @@ class Project:
             [], lambda: list(islice(self.pages(params() if callable(params) else params, field), limit))
         )
 
-    def _open(self) -> Backend:
+    def open_backend(self) -> Backend:
+        """Opens the folder in the user's daemon or in this process; raises `SnapdError`."""
         from snapd.backend import open_local, open_remote
         from snapd.locations import Locations
         from snapd.settings.sources import as_options, read_environment, split_environment
@@ -139,8 +140,8 @@ class Project:
         environment = read_environment(os.environ)
 
         def remote(socket: str, own_locations: Locations | None = None) -> Backend:
-            heard, unheard = split_environment(environment, locations.config_file)
-            backend = open_remote(socket, self.folder, as_options({**heard, **own}), own_locations)
+            effective, unheard = split_environment(environment, locations.config_file)
+            backend = open_remote(socket, self.folder, as_options({**effective, **own}), own_locations)
             if unheard is not None:
                 logger.warning("%s", unheard)
             return backend

@@ -45,13 +45,13 @@ class Review:
 
     def files(self, session_id: str | None = None) -> list[PendingFile]:
         """Returns the files with pending changes, ordered by name; with `session_id`, only those of a session."""
-        found = self._project.request_or(_NOTHING_PENDING, ReviewListParams(session_id=session_id))
-        return found.files
+        result = self._project.request_or(_NOTHING_PENDING, ReviewListParams(session_id=session_id))
+        return result.files
 
     def file(self, file: FileName) -> ReviewFileResult:
         """Returns the pending changes of a file, hunk by hunk; raises `InvalidParams` if it has none."""
-        found: ReviewFileResult = self._project.request(ReviewFileParams(file=self._project.name(file)))
-        return found
+        result: ReviewFileResult = self._project.request(ReviewFileParams(file=self._project.name(file)))
+        return result
 
     def keep(
         self,

@@ -206,8 +206,8 @@ class Snapshot:
         """Returns the exact bytes of a file in a snapshot; otherwise like `get_file_at`."""
 
         def read() -> bytes:
-            found = self._project.request(wire.FileAtParams(hash=hash, file=self._project.name(file)))
-            return file_bytes(found.content, found.encoding)
+            answer = self._project.request(wire.FileAtParams(hash=hash, file=self._project.name(file)))
+            return file_bytes(answer.content, answer.encoding)
 
         return self._project.degrading(None, read)
 

@@ -57,8 +57,8 @@ class Link:
             return value
         full = os.path.join(self._directory, value)
         # answers name files relative to the root of the workspace
-        found = full if os.path.isdir(os.path.dirname(full)) else value
-        return os.path.realpath(full) if key == "file" and os.path.islink(full) else found
+        result = full if os.path.isdir(os.path.dirname(full)) else value
+        return os.path.realpath(full) if key == "file" and os.path.islink(full) else result
 
     def close(self) -> None:
         """Closes the connection, which ends running requests."""
@@ -161,8 +161,8 @@ class Call:
     def _report(self, message: str, percentage: int | None) -> None:
         # a call makes several requests, so their percentages are not the call's
         self._reports += 1
-        said = message if percentage is None else f"{message} ({percentage} %)"
-        params = {"progressToken": self._token, "progress": self._reports, "message": said}
+        text = message if percentage is None else f"{message} ({percentage} %)"
+        params = {"progressToken": self._token, "progress": self._reports, "message": text}
         self._send({"method": "notifications/progress", "params": params})
 
 

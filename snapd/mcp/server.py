@@ -90,9 +90,9 @@ class Server:
             # other notifications are not needed here
             return
         with self._lock:
-            found = self._calls.get(identity)
-        if found is not None:
-            found.cancel()
+            result = self._calls.get(identity)
+        if result is not None:
+            result.cancel()
 
     def _take_request(self, request: Request) -> None:
         try:
@@ -127,8 +127,8 @@ class Server:
     def _discover(self, _: dict[str, Any], terms: RevisionTerms | None) -> dict[str, Any]:
         if terms is None:
             raise RpcError(METHOD_NOT_FOUND, "'server/discover' is a method of 2026-07-28: state it in `_meta`")
-        found = {"supportedVersions": list(SUPPORTED), "capabilities": CAPABILITIES, "instructions": INSTRUCTIONS}
-        return terms.complete(found, cacheable=True)
+        result = {"supportedVersions": list(SUPPORTED), "capabilities": CAPABILITIES, "instructions": INSTRUCTIONS}
+        return terms.complete(result, cacheable=True)
 
     def _list(self, params: dict[str, Any], terms: RevisionTerms | None) -> dict[str, Any]:
         agreed = self._terms_of(terms)
@@ -138,10 +138,10 @@ class Server:
 
     def _terms_of(self, terms: RevisionTerms | None) -> RevisionTerms:
         """These terms, else those of the handshake. Raises `RpcError` if there was none."""
-        found = terms or self._terms
-        if found is None:
+        revision_terms = terms or self._terms
+        if revision_terms is None:
             raise RpcError(INVALID_REQUEST, "send `initialize` first, or state the protocol version in `_meta`")
-        return found
+        return revision_terms
 
     # -- calls of tools
 

@@ -74,8 +74,8 @@ def _combine(globs: dict[int, bytes], translate: _Translate) -> re.Pattern[bytes
 
 
 def _branch(regex: re.Pattern[bytes] | None, text: bytes) -> int:
-    found = regex.match(text) if regex else None
-    return int(found.lastgroup[1:]) if found and found.lastgroup else -1
+    result = regex.match(text) if regex else None
+    return int(result.lastgroup[1:]) if result and result.lastgroup else -1
 
 
 def _tail(glob: bytes) -> bytes:
@@ -110,12 +110,12 @@ class _Globs:
 
     def last(self, text: bytes) -> int:
         """Returns the highest number of a glob that matches; -1 if none does."""
-        found = _branch(self.free, text) if self.free else -1
+        position = _branch(self.free, text) if self.free else -1
         if text.startswith(self.heads):
-            found = max(found, _branch(self.headed, text))
+            position = max(position, _branch(self.headed, text))
         if text.endswith(self.tails):
-            found = max(found, _branch(self.tailed, text))
-        return found
+            position = max(position, _branch(self.tailed, text))
+        return position
 
 
 def _is_suffix(glob: bytes) -> bool:
@@ -165,14 +165,14 @@ class _Matcher:
     def last(self, path: bytes) -> int:
         """Returns the number of the last pattern that matches a path relative to their root; -1 if none does."""
         name = path[path.rfind(b"/") + 1 :]
-        found = max(self.names.get(name, -1), self.paths.get(path, -1))
+        position = max(self.names.get(name, -1), self.paths.get(path, -1))
         if len(self.endings) > _FEW or name.endswith(self.endings):
-            found = max(found, *[self.suffixes.get(name[len(name) - length :], -1) for length in self.lengths])
+            position = max(position, *[self.suffixes.get(name[len(name) - length :], -1) for length in self.lengths])
         if self.name_globs:
-            found = max(found, self.name_globs.last(name))
+            position = max(position, self.name_globs.last(name))
         if self.path_globs:
-            found = max(found, self.path_globs.last(path))
-        return found
+            position = max(position, self.path_globs.last(path))
+        return position
 
 
 @attrs.frozen

@@ -96,21 +96,21 @@ def relative(raw: bytes, root: bytes) -> RelPath:
 
 def parents(path: RelPath) -> list[RelPath]:
     """Returns the directories above a path, nearest first, without the root."""
-    found = []
+    paths = []
     while (cut := path.rfind(b"/")) >= 0:
         path = path[:cut]
-        found.append(path)
-    return found
+        paths.append(path)
+    return paths
 
 
 def folders_above(paths: Iterable[RelPath]) -> set[RelPath]:
     """Returns all directories above some paths, without the root."""
-    found: set[RelPath] = set()
+    matches: set[RelPath] = set()
     for path in paths:
         here = path
-        while (cut := here.rfind(b"/")) >= 0 and (here := here[:cut]) not in found:
-            found.add(here)
-    return found
+        while (cut := here.rfind(b"/")) >= 0 and (here := here[:cut]) not in matches:
+            matches.add(here)
+    return matches
 
 
 def absolute(root: bytes, path: RelPath) -> str:

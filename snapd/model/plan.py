@@ -172,8 +172,8 @@ class LinkedFiles:
     def within(self, paths: Collection[RelPath]) -> tuple[tuple[RelPath, ...], ...]:
         """Returns the groups restricted to some paths, if more than one path is left; ordered."""
         groups = {id(group): group for group in self._groups.values()}.values()
-        found = (tuple(sorted(path for path in group if path in paths)) for group in groups)
-        return tuple(sorted(group for group in found if len(group) > 1))
+        matches = (tuple(sorted(path for path in group if path in paths)) for group in groups)
+        return tuple(sorted(group for group in matches if len(group) > 1))
 
     @classmethod
     def of(cls, groups: Iterable[tuple[RelPath, ...]]) -> LinkedFiles:

@@ -104,7 +104,7 @@ def ages(times: Sequence[float], now: float) -> list[float]:
     So no age exceeds the truth, unless a clock was wrong by weeks for more than a day; an age that is too low catches
     up once the records with wrong times are removed.
     """
-    found: list[float] = []
+    matches: list[float] = []
     age = lasted = 0.0
     for later, earlier in pairwise([now, *reversed(times)]):
         passed = later - earlier
@@ -115,14 +115,14 @@ def ages(times: Sequence[float], now: float) -> list[float]:
             if passed > 0 and lasted >= LASTING_SECONDS:
                 age += passed
             lasted = 0.0
-        found.append(age)
-    found.reverse()
+        matches.append(age)
+    matches.reverse()
     for place, time in enumerate(times):
         if place:
-            found[place] = min(found[place], found[place - 1])
+            matches[place] = min(matches[place], matches[place - 1])
         if time <= now:
-            found[place] = min(found[place], now - time)
-    return found
+            matches[place] = min(matches[place], now - time)
+    return matches
 
 
 def expired(inventory: Inventory, limits: Limits, keep: Collection[ObjectId] = ()) -> Removal:

@@ -199,8 +199,8 @@ class Text:
 
     def near(self, keywords: tuple[bytes, ...], reach: int) -> list[Window]:
         """Returns the windows around lower-case keywords: at least `reach` bytes from the start of one."""
-        found = [window for keyword in keywords for window in self._around(keyword, reach)]
-        return list(_joined(sorted(found)))
+        matches = [window for keyword in keywords for window in self._around(keyword, reach)]
+        return list(_joined(sorted(matches)))
 
 
 MOST_BYTES = 4 << 20  # read from the start of a file
@@ -260,8 +260,8 @@ class SecretRules:
         low = path.lower()
         if self._harmless_names is not None and self._harmless_names.search(low):
             return ()
-        found = next((rule for rule in self.names if rule.pattern.search(low)), None)
-        return () if found is None else (Finding(found.id, None, found.description),)
+        result = next((rule for rule in self.names if rule.pattern.search(low)), None)
+        return () if result is None else (Finding(result.id, None, result.description),)
 
     def look(self, path: bytes, data: bytes, size: int | None = None) -> Report:
         """Checks a file; `data` is all of it, or its beginning if `size`, in bytes, is given.

@@ -463,10 +463,10 @@ class FileChangeRow:
 
 def around(steps: Iterable[StepId], parents: Mapping[StepId, StepId | None]) -> set[StepId]:
     """Returns the ancestors of some steps; ends at steps that are not keys of `parents`."""
-    found: set[StepId] = set()
+    step_ids: set[StepId] = set()
     for step in steps:
         above = parents.get(step)
-        while above is not None and above not in found:
-            found.add(above)
+        while above is not None and above not in step_ids:
+            step_ids.add(above)
             above = parents.get(above)
-    return found
+    return step_ids

@@ -53,10 +53,10 @@ def changes(
 
 
 def drop_out_of_sight(
-    found: Iterable[Change], went: Mapping[RelPath, ObjectId], came: Mapping[RelPath, ObjectId]
+    matches: Iterable[Change], went: Mapping[RelPath, ObjectId], came: Mapping[RelPath, ObjectId]
 ) -> Iterator[Change]:
     """Drops changes of files that only became ignored (`went`), or came back unchanged (`came`)."""
-    for change in found:
+    for change in matches:
         if change.new is None:
             if change.path in went or any(went.get(above) == b"" for above in parents(change.path)):
                 continue
@@ -79,13 +79,13 @@ def _pairs(
     after: RelPath | None,
 ) -> Iterator[tuple[RelPath, TreeEntry | None, TreeEntry | None]]:
     """Yields the differences in one directory after a path, in git's order."""
-    found: Iterable[tuple[TreeEntry | None, TreeEntry | None]]
+    matches: Iterable[tuple[TreeEntry | None, TreeEntry | None]]
     if old is not None and new is not None and EMPTY_TREE not in (old, new):
-        found = compare(old, new)
+        matches = compare(old, new)
     else:
-        found = [*((entry, None) for entry in _read(read, old)), *((None, entry) for entry in _read(read, new))]
+        matches = [*((entry, None) for entry in _read(read, old)), *((None, entry) for entry in _read(read, new))]
     prefix = path + b"/" if path else b""
-    keyed = [((before or behind).sort_key, before, behind) for before, behind in found]  # type: ignore[union-attr]
+    keyed = [((before or behind).sort_key, before, behind) for before, behind in matches]  # type: ignore[union-attr]
     if after is not None:
         keyed = [one for one in keyed if not _is_passed(prefix + one[0], after)]
     for key, before, behind in sorted(keyed, key=itemgetter(0)):
@@ -107,8 +107,8 @@ def _read(read: ReadTree, oid: ObjectId | None) -> tuple[TreeEntry, ...]:
     return () if oid is None or oid == EMPTY_TREE else read(oid)
 
 
-def _entry(found: TreeEntry | None) -> Entry | None:
-    return None if found is None else Entry(found.mode, found.oid)
+def _entry(tree_entry: TreeEntry | None) -> Entry | None:
+    return None if tree_entry is None else Entry(tree_entry.mode, tree_entry.oid)
 
 
 def lookup(find: Find, tree: ObjectId, path: RelPath) -> TreeEntry | None:
@@ -124,8 +124,8 @@ def lookup(find: Find, tree: ObjectId, path: RelPath) -> TreeEntry | None:
 
 def file_at(find: Find, tree: ObjectId, path: RelPath) -> Entry | None:
     """Returns the file or symlink at a path of a tree, as `lookup`."""
-    found = lookup(find, tree, path)
-    return None if found is None or found.mode == TREE else Entry(found.mode, found.oid)
+    result = lookup(find, tree, path)
+    return None if result is None or result.mode == TREE else Entry(result.mode, result.oid)
 
 
 def files(
@@ -140,23 +140,23 @@ def files(
         yield (below + b"/" + change.path if below else change.path), change.new
 
 
-def add_reachable(read: ReadTree, tree: ObjectId, found: set[ObjectId], check: Callable[[], None]) -> None:
-    """Adds the ids of a tree and of all its contents to `found`; raises as `read`.
+def add_reachable(read: ReadTree, tree: ObjectId, object_ids: set[ObjectId], check: Callable[[], None]) -> None:
+    """Adds the ids of a tree and of all its contents to `object_ids`; raises as `read`.
 
-    A directory in `found` is not read again. `check` is called before each one; it raises to stop.
+    A directory in `object_ids` is not read again. `check` is called before each one; it raises to stop.
     """
     waiting = [tree]
     while waiting:
         oid = waiting.pop()
-        if oid in found:
+        if oid in object_ids:
             continue
-        found.add(oid)
+        object_ids.add(oid)
         check()
         for entry in read(oid) if oid != EMPTY_TREE else ():
             if entry.mode == TREE:
                 waiting.append(entry.oid)
             else:
-                found.add(entry.oid)
+                object_ids.add(entry.oid)
 
 
 def amended(
@@ -168,23 +168,23 @@ def amended(
     """
     if not entries:
         return tree
-    found = {entry.name: entry for entry in (read(tree) if tree != EMPTY_TREE else ())}
+    result = {entry.name: entry for entry in (read(tree) if tree != EMPTY_TREE else ())}
     below: dict[bytes, dict[RelPath, Entry | None]] = {}
     for path, entry in entries.items():
         name, slash, rest = path.partition(b"/")
         if slash:
             below.setdefault(name, {})[rest] = entry
         elif entry is None:
-            found.pop(name, None)
+            result.pop(name, None)
         else:
-            found[name] = TreeEntry(name, entry.mode, entry.oid)
+            result[name] = TreeEntry(name, entry.mode, entry.oid)
     for name, inside in below.items():
-        known = found.get(name)
+        known = result.get(name)
         was = known.oid if known is not None and known.mode == TREE else EMPTY_TREE
         became = amended(read, was, inside, write)
         if became != EMPTY_TREE:
-            found[name] = TreeEntry(name, TREE, became)
+            result[name] = TreeEntry(name, TREE, became)
         elif known is not None and known.mode == TREE:
-            del found[name]
-    ordered = sorted(found.values(), key=lambda entry: entry.sort_key)
+            del result[name]
+    ordered = sorted(result.values(), key=lambda entry: entry.sort_key)
     return write(b"".join([b"%o %s\0%s" % (entry.mode, entry.name, entry.oid) for entry in ordered]))

@@ -57,12 +57,12 @@ class _Bracket:
         self.at = at + 1
         negated = glob[self.at : self.at + 1] in (b"!", b"^")
         self.at += negated
-        found: set[int] = set()
-        previous = self._member(found, 0)
+        positions: set[int] = set()
+        previous = self._member(positions, 0)
         while self._byte() != 0x5D:
-            previous = self._member(found, previous)
+            previous = self._member(positions, previous)
         self.at += 1
-        self.members = (frozenset(range(1, 256)) - found if negated else frozenset(found)) - {0x2F}
+        self.members = (frozenset(range(1, 256)) - positions if negated else frozenset(positions)) - {0x2F}
 
     def _byte(self) -> int:
         if self.at >= len(self._glob):
@@ -76,12 +76,12 @@ class _Bracket:
         self.at += 1
         return byte
 
-    def _member(self, found: set[int], previous: int) -> int:
+    def _member(self, positions: set[int], previous: int) -> int:
         """Parses one member; returns the byte that a range after it would begin with, 0 for none."""
         follows = self._glob[self.at + 1 : self.at + 2]
         if self._byte() == 0x2D and previous and follows not in (b"", b"]"):
             self.at += 1
-            found.update(range(previous, self._unescaped() + 1))
+            positions.update(range(previous, self._unescaped() + 1))
             return 0
         if self._byte() == 0x5B and follows == b":":
             if self._close < self.at + 2:
@@ -90,11 +90,11 @@ class _Bracket:
             if end < 0:
                 raise NeverMatches
             if end > self.at + 2 and self._glob[end - 1] == 0x3A:
-                found.update(_class(self._glob[self.at + 2 : end - 1]))
+                positions.update(_class(self._glob[self.at + 2 : end - 1]))
                 self.at = end + 1
                 return 0
         byte = self._unescaped()
-        found.add(byte)
+        positions.add(byte)
         return byte
 
 

@@ -74,7 +74,7 @@ class Note:
         """
         # after a cherry-pick, a note may have keys whose authors are only in another note
         entries = [(self.authors.get(entry.author), _ranges(entry)) for entry in self.files.get(file, ())]
-        found: dict[int, Claim] = {}
+        result: dict[int, Claim] = {}
         # union-find of lines that no later entry has: the time depends on the lines, not on overlapping ranges
         free = list(range(len(wanted) + 1))
         for author, ranges in reversed(entries):
@@ -83,10 +83,10 @@ class Note:
             for first, last in ranges:
                 at = _next_free(free, bisect_left(wanted, first))
                 while at < len(wanted) and wanted[at] <= last:
-                    found[wanted[at]] = author
+                    result[wanted[at]] = author
                     free[at] = at + 1
                     at = _next_free(free, at + 1)
-        return found
+        return result
 
 
 def _next_free(free: list[int], at: int) -> int:
@@ -157,15 +157,15 @@ def _authors(text: str) -> dict[str, Claim]:
         raise BadNoteError("has metadata that is not a JSON object")
     version = metadata.get("schema_version")
     if version != SCHEMA:
-        told = f"is of the version {_quoted(version)}" if isinstance(version, str) else "names no version"
-        raise BadNoteError(f"{told}; snapd reads {SCHEMA}")
+        message = f"is of the version {_quoted(version)}" if isinstance(version, str) else "names no version"
+        raise BadNoteError(f"{message}; snapd reads {SCHEMA}")
     if not isinstance(metadata.get("base_commit_sha"), str):
         raise BadNoteError("breaks the standard: 'base_commit_sha' is no string")
     # older notes have no sessions and people
-    found = {key: _agent(key, record) for key, record in _records(metadata, "prompts")}
-    found |= {key: _agent(key, record) for key, record in _records(metadata, "sessions", {})}
-    found |= {key: Claim(person=_string(record, "author", key)) for key, record in _records(metadata, "humans", {})}
-    return found
+    result = {key: _agent(key, record) for key, record in _records(metadata, "prompts")}
+    result |= {key: _agent(key, record) for key, record in _records(metadata, "sessions", {})}
+    result |= {key: Claim(person=_string(record, "author", key)) for key, record in _records(metadata, "humans", {})}
+    return result
 
 
 def _records(metadata: dict[str, Any], name: str, missing: Any = None) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -187,8 +187,8 @@ def _agent(key: str, record: dict[str, Any]) -> Claim:
 
 
 def _string(record: dict[str, Any], name: str, of: str) -> str:
-    found = record.get(name)
-    if not isinstance(found, str) or not 0 < len(found) <= _LONGEST:
-        what = "empty or too long" if isinstance(found, str) else "no string"
+    text = record.get(name)
+    if not isinstance(text, str) or not 0 < len(text) <= _LONGEST:
+        what = "empty or too long" if isinstance(text, str) else "no string"
         raise BadNoteError(f"breaks the standard: {name!r} of {_quoted(of)} is {what}")
-    return found
+    return text

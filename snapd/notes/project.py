@@ -55,7 +55,7 @@ _ALL = 32 << 20
 """Maximum bytes of all notes for one file, because anyone may push notes."""
 _DEEPEST = 4
 """Maximum levels of fan-out directories in the tree of notes: four are enough for 2^32 notes."""
-_TOLD = 20
+_SHOWN = 20
 """How many unreadable notes are reported individually."""
 
 
@@ -100,7 +100,7 @@ class History:
                         file.write(shallow)
             yield cls(path, git, bounds)
 
-    def found(self, names: Sequence[bytes], call: Call) -> list[tuple[bytes, int] | None]:
+    def find_all(self, names: Sequence[bytes], call: Call) -> list[tuple[bytes, int] | None]:
         """Returns the id and size in bytes of blobs by names such as `HEAD:a.txt`; None for anything else."""
         if not names:
             return []
@@ -133,15 +133,15 @@ class History:
 
 
 def _failed(done: Finished) -> IoError:
-    said = (done.said.splitlines() or [f"it ended with {done.code}"])[0].removeprefix("fatal: ")
-    return IoError(f"git: {said}", hint="'git fsck' checks the repository", errno="EIO", path="git")
+    stderr = (done.stderr.splitlines() or [f"it ended with {done.code}"])[0].removeprefix("fatal: ")
+    return IoError(f"git: {stderr}", hint="'git fsck' checks the repository", errno="EIO", path="git")
 
 
-def _parse_blame(told: bytes) -> Iterator[CommitLines]:
+def _parse_blame(data: bytes) -> Iterator[CommitLines]:
     """Parses `git blame --incremental`, which describes each commit only once."""
     commits: dict[bytes, GitCommit] = {}
     oid, numbers, fields = b"", (0, 0, 0), dict[bytes, bytes]()
-    for line in told.split(b"\n"):
+    for line in data.split(b"\n"):
         word, _, rest = line.partition(b" ")
         if word == b"filename":
             commit = commits.get(oid) or commits.setdefault(oid, _commit(oid, fields))
@@ -185,11 +185,13 @@ class ProjectNotes:
             return None
         key = (os.fsdecode(repository.git_dir), *map(str, newest), *map(os.fsdecode, names))
         with self._lock:
-            found = self._known.pop(key, None) or _CommittedFile(repository, self._git, self._bounds, newest, places)
-            self._known[key] = found
+            committed_file = self._known.pop(key, None) or _CommittedFile(
+                repository, self._git, self._bounds, newest, places
+            )
+            self._known[key] = committed_file
             if len(self._known) > _FILES:
                 self._known.popitem(last=False)
-        return found
+        return committed_file
 
     def _repository(self, path: RelPath) -> Repository | None:
         """Finds the repository of a file, which may be nested in the folder."""
@@ -203,8 +205,8 @@ class ProjectNotes:
         """Returns HEAD and the commit of the notes (None without notes); None without a commit."""
         # reads references only: git would fetch objects that a partial clone lacks
         words = ["rev-parse", "--revs-only", "--quiet", "HEAD", NOTES]
-        found = self._git.run(os.fsdecode(repository.git_dir), words, call).out.decode("utf-8", "replace").split()
-        return (found[0], found[1] if len(found) > 1 else None) if found else None
+        result = self._git.run(os.fsdecode(repository.git_dir), words, call).out.decode("utf-8", "replace").split()
+        return (result[0], result[1] if len(result) > 1 else None) if result else None
 
 
 def _places(root: bytes, top: bytes, names: Sequence[RelPath]) -> dict[RelPath, bytes]:
@@ -244,10 +246,10 @@ class _CommittedFile:
             if self._texts is not None:
                 return self._texts
             with History.of(self._repository, self._git, self._bounds) as history:
-                found = self._read(history, call)
-            if sum(map(len, found.values())) <= _KEPT:
-                self._texts = found
-            return found
+                result = self._read(history, call)
+            if sum(map(len, result.values())) <= _KEPT:
+                self._texts = result
+            return result
 
     def noted(self, name: RelPath, call: Call) -> NotedLines:
         """See `core.seams.CommittedFile`."""
@@ -272,8 +274,8 @@ class _CommittedFile:
 
     def _read(self, history: History, call: Call) -> dict[RelPath, bytes]:
         asked = [b"%s:%s" % (self._head.encode("ascii"), place) for place in self._places.values()]
-        found = zip(self._places, history.found(asked, call), strict=True)
-        ids = {name: blob[0] for name, blob in found if blob is not None and blob[1] <= TEN_MIB}
+        result = zip(self._places, history.find_all(asked, call), strict=True)
+        ids = {name: blob[0] for name, blob in result if blob is not None and blob[1] <= TEN_MIB}
         return dict(zip(ids, history.blobs(list(ids.values()), call), strict=True))
 
     def _look_up(self, history: History, commits_of_lines: Sequence[CommitLines], call: Call) -> NotedLines:
@@ -288,9 +290,9 @@ class _CommittedFile:
                 lines |= _claimed(Note.parse(data), by_commit[commit])
             except BadNoteError as error:
                 problems.append(NoteProblem(commit, f"its note {error}"))
-        more = len(problems) - _TOLD
+        more = len(problems) - _SHOWN
         if more > 0:
-            problems[_TOLD:] = [NoteProblem(None, f"{more} more notes cannot be read")]
+            problems[_SHOWN:] = [NoteProblem(None, f"{more} more notes cannot be read")]
         return NotedLines(lines, problems=tuple(problems))
 
     def _read_notes(
@@ -300,7 +302,7 @@ class _CommittedFile:
         assert self._notes is not None
         tree = self._notes.encode("ascii")
         asked = [(commit, b"%s:%s" % (tree, place)) for commit in commits for place in _note_places(commit)]
-        blobs = zip((commit for commit, _ in asked), history.found([name for _, name in asked], call), strict=True)
+        blobs = zip((commit for commit, _ in asked), history.find_all([name for _, name in asked], call), strict=True)
         left = _ALL
         taken: dict[str, bytes] = {}
         for commit, blob in blobs:
@@ -325,9 +327,9 @@ def _note_places(commit: str) -> Iterable[bytes]:
 
 def _claimed(note: Note, commits_of_lines: Sequence[CommitLines]) -> dict[int, NotedCommit]:
     """Returns who wrote lines of the newest version (from 0) that a commit added; raises `BadNoteError`."""
-    found: dict[int, NotedCommit] = {}
+    result: dict[int, NotedCommit] = {}
     # one object per author: thousands of lines may have the same one
-    told: dict[Claim, NotedCommit] = {}
+    fields: dict[Claim, NotedCommit] = {}
     by_file: dict[bytes, dict[int, tuple[int, CommitLines]]] = defaultdict(dict)
     for each in commits_of_lines:
         by_file[each.file] |= {each.there + shift: (each.here + shift, each) for shift in range(each.count)}
@@ -335,7 +337,7 @@ def _claimed(note: Note, commits_of_lines: Sequence[CommitLines]) -> dict[int, N
         if is_utf8(file):
             for line, claim in note.claims(file.decode("utf-8"), sorted(lines)).items():
                 number, each = lines[line]
-                if claim not in told:
-                    told[claim] = NotedCommit(each.commit.id, each.commit.seconds, claim)
-                found[number - 1] = told[claim]
-    return found
+                if claim not in fields:
+                    fields[claim] = NotedCommit(each.commit.id, each.commit.seconds, claim)
+                result[number - 1] = fields[claim]
+    return result

@@ -54,22 +54,22 @@ def is_relative(address: str) -> bool:
 
 def without_secret(address: str) -> str:
     """Removes the password from an address, for display."""
-    found = _URL.fullmatch(address)
-    if found is None or not found[2] or ":" not in found[2]:
+    match = _URL.fullmatch(address)
+    if match is None or not match[2] or ":" not in match[2]:
         return address
-    user = found[2].partition(":")[0]
-    return f"{found[1]}://{user}@{found[3]}{found[4] or ''}"
+    user = match[2].partition(":")[0]
+    return f"{match[1]}://{user}@{match[3]}{match[4] or ''}"
 
 
 def _checked(address: str, what: str) -> str:
-    found = _URL.fullmatch(address)
+    match = _URL.fullmatch(address)
     if _CONTROL.search(address) or address.startswith("-"):
         wrong = "is not a valid address"
-    elif found is not None and found[1].lower() not in PROTOCOLS:
-        wrong = f"uses the protocol {found[1]!r}"
-    elif found is not None and (found[3].startswith("-") or (found[2] or "").startswith("-")):
+    elif match is not None and match[1].lower() not in PROTOCOLS:
+        wrong = f"uses the protocol {match[1]!r}"
+    elif match is not None and (match[3].startswith("-") or (match[2] or "").startswith("-")):
         wrong = "is not a valid address"
-    elif found is not None or is_address(address):
+    elif match is not None or is_address(address):
         return address
     else:
         wrong = "is not a valid address"

@@ -66,11 +66,11 @@ def read_header(file: BinaryIO, shown: str) -> Header:
                 wanted = line.strip().decode("utf-8", "replace")
                 raise _refused(shown, f"snapd does not read this kind of bundle: {wanted}")
             continue
-        found = _LINE.fullmatch(line)
-        if found is None:
+        match = _LINE.fullmatch(line)
+        if match is None:
             raise _refused(shown, "its header is damaged")
-        oid, name = bytes.fromhex(found[2].decode()), (found[3] or b"").decode("utf-8", "replace")
-        if found[1]:
+        oid, name = bytes.fromhex(match[2].decode()), (match[3] or b"").decode("utf-8", "replace")
+        if match[1]:
             needed.append(oid)
         elif _NAME.fullmatch(name):
             heads[name] = oid
@@ -88,10 +88,10 @@ def unpack(git: GitProgram, git_dir: str, file: BinaryIO, shown: str, most: int,
     if done.code == 0:
         return
     for number in FULL:
-        if os.strerror(number) in done.said:
+        if os.strerror(number) in done.stderr:
             raise StorageFull(f"no space left: {git_dir}", path=git_dir, errno=errno.errorcode[number])
-    said = done.said.splitlines() or [f"git ended with {done.code}"]
-    raise _refused(shown, f"it is damaged: {re.sub(r'^(fatal|error): *', '', said[0])}")
+    stderr = done.stderr.splitlines() or [f"git ended with {done.code}"]
+    raise _refused(shown, f"it is damaged: {re.sub(r'^(fatal|error): *', '', stderr[0])}")
 
 
 def _refused(shown: str, why: str) -> Untrusted:

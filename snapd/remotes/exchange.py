@@ -111,7 +111,7 @@ class SizeEstimate:
     def _run(self, words: Sequence[str], call: Call, *, data: bytes, into: str | None = None) -> bytes:
         done = self.git.run(self.git_dir, words, call, data=data, into=into)
         if done.code:
-            raise IoError(f"git {words[0]} failed: {done.said}", errno="EIO", path=self.git_dir)
+            raise IoError(f"git {words[0]} failed: {done.stderr}", errno="EIO", path=self.git_dir)
         return done.out
 
 
@@ -171,41 +171,41 @@ _MOVED = re.compile(r"cannot lock ref .*(but expected|reference already exists|u
 
 def failed(address: str, done: Finished) -> RemoteFailed:
     """Returns the error for a failed git command."""
-    said = done.said.lower()
+    stderr = done.stderr.lower()
     # git has many messages for a broken connection, and often none
     reason: Reason = next(
-        (reason for reason, pattern in _REASONS if re.search(pattern, said, re.MULTILINE)), "interrupted"
+        (reason for reason, pattern in _REASONS if re.search(pattern, stderr, re.MULTILINE)), "interrupted"
     )
     return error(address, reason, _first_line(done))
 
 
 def is_local_disk_full(done: Finished) -> bool:
     """Returns whether a fetch failed because this machine has no space left."""
-    return _FULL.search(done.said) is not None
+    return _FULL.search(done.stderr) is not None
 
 
 def remote_problem(done: Finished) -> str:
     """Returns what git reports as malformed, damaged or over a limit in what a remote sent; empty if nothing."""
-    found = _UNSOUND.search(done.said)
-    return "" if found is None else _CONTROL.sub(" ", found[1])
+    match = _UNSOUND.search(done.stderr)
+    return "" if match is None else _CONTROL.sub(" ", match[1])
 
 
 def remote_message(done: Finished) -> str:
     """Returns the first line of the remote's own output, such as a hook's reason for a refusal; may be empty."""
-    lines = [line.removeprefix("remote:").strip() for line in done.said.splitlines() if line.startswith("remote:")]
+    lines = [line.removeprefix("remote:").strip() for line in done.stderr.splitlines() if line.startswith("remote:")]
     return next(filter(None, lines), "")
 
 
-def error(address: str, reason: Reason, said: str) -> RemoteFailed:
-    """Returns the error of a remote; `said` is what git or the remote printed."""
+def error(address: str, reason: Reason, stderr: str) -> RemoteFailed:
+    """Returns the error of a remote; `stderr` is what git or the remote printed."""
     shown = without_secret(address)
     # a remote may send any bytes, such as terminal escapes
-    said = _CONTROL.sub(" ", said.replace(address, shown)).strip()
-    return RemoteFailed(f"{shown}: {said}", hint=_HINTS[reason], remote=shown, reason=reason)
+    stderr = _CONTROL.sub(" ", stderr.replace(address, shown)).strip()
+    return RemoteFailed(f"{shown}: {stderr}", hint=_HINTS[reason], remote=shown, reason=reason)
 
 
 def _first_line(done: Finished) -> str:
-    lines = [line.strip() for line in done.said.splitlines() if line.strip() and not line.startswith(_NOISE)]
+    lines = [line.strip() for line in done.stderr.splitlines() if line.strip() and not line.startswith(_NOISE)]
     wrong = [line for line in lines if line.startswith(("fatal:", "error:", "remote:"))]
     line = next(iter(wrong or lines), f"git ended with {done.code}")
     return re.sub(r"^(fatal|error|remote): *", "", line)
@@ -244,22 +244,22 @@ class Exchange:
         if done.code == 0:
             return
         rejected = [
-            found for line in done.out.decode("utf-8", "replace").splitlines() if (found := _REJECTED.match(line))
+            result for line in done.out.decode("utf-8", "replace").splitlines() if (result := _REJECTED.match(line))
         ]
-        if any(found[2] == _STALE for found in rejected) or (rejected and _MOVED.search(done.said)):
+        if any(result[2] == _STALE for result in rejected) or (rejected and _MOVED.search(done.stderr)):
             shown = without_secret(self.address)
             raise RemoteChanged(f"{shown}: somebody else pushed one of these sessions meanwhile", remote=shown)
-        said = next((found[2] for found in rejected if found[2] and found[2] != "atomic push failure"), None)
-        if said is not None:
+        stderr = next((result[2] for result in rejected if result[2] and result[2] != "atomic push failure"), None)
+        if stderr is not None:
             why = remote_message(done)
-            raise error(self.address, "refused", f"{said}: {why}" if why else said)
+            raise error(self.address, "refused", f"{stderr}: {why}" if why else stderr)
         raise failed(self.address, done)
 
     def list(self, git_dir: str, names: Sequence[str], call: Call) -> dict[str, ObjectId]:
         """Returns those of these references that exist, with their targets; raises `RemoteFailed`, `Cancelled`."""
-        found = self._listed(git_dir, ["--refs", "--", self.address, *names], call)
+        result = self._listed(git_dir, ["--refs", "--", self.address, *names], call)
         # git also lists references that only end in one of the names
-        return {name: found[name] for name in names if name in found}
+        return {name: result[name] for name in names if name in result}
 
     def list_below(self, git_dir: str, prefix: str, call: Call) -> dict[str, ObjectId]:
         """Returns the references with a prefix, with their targets; raises `RemoteFailed`, `Cancelled`."""
@@ -281,7 +281,7 @@ class Exchange:
         words = ["fetch", *_QUIET, "--depth=1", "--filter=tree:0", "--", address, *refs]
         done = self._git.run(git_dir, words, call)
         # with a depth, git fails without a message if no reference matches
-        is_empty = done.code == 1 and not done.said
+        is_empty = done.code == 1 and not done.stderr
         if done.code and not is_empty:
             raise failed(self.address, done)
 
@@ -316,9 +316,9 @@ class Exchange:
 
     def _check_sent(self, done: Finished) -> None:
         """Raises `Untrusted` if git failed because of what the remote sent."""
-        if done.code and (found := remote_problem(done)):
+        if done.code and (result := remote_problem(done)):
             shown = without_secret(self.address)
-            raise Untrusted(f"what {shown} sends cannot be used: {found}", remote=shown)
+            raise Untrusted(f"what {shown} sends cannot be used: {result}", remote=shown)
 
 
 def _hex(oid: ObjectId | None) -> str:

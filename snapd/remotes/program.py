@@ -87,14 +87,14 @@ class Drain(threading.Thread):
 
 @attrs.frozen
 class Finished:
-    """The result of a process; `said` is the beginning of its standard error.
+    """The result of a process; `stderr` is the beginning of its standard error.
 
     `is_cut` says whether it was killed because its output was over the bounds.
     """
 
     code: int
     out: bytes
-    said: str
+    stderr: str
     is_cut: bool = False
 
 
@@ -221,7 +221,7 @@ def start(
 def finished(process: subprocess.Popen[bytes], data: bytes | None, call: Call, most: int | None) -> Finished:
     """Waits for a process of `start`; kills it if the request is cancelled or it prints over `most` bytes."""
     assert process.stderr is not None
-    pipes: list[threading.Thread] = [said := Drain(process.stderr, _MOST_SAID)]
+    pipes: list[threading.Thread] = [stderr := Drain(process.stderr, _MOST_SAID)]
     if process.stdin is not None:
         pipes.insert(0, threading.Thread(target=_feed, args=(process.stdin, data or b""), daemon=True))
     out = None
@@ -240,7 +240,7 @@ def finished(process: subprocess.Popen[bytes], data: bytes | None, call: Call, m
         _end(process, pipes)
     code = process.wait()
     kept = b"" if out is None else out.kept
-    return Finished(code, kept, said.kept.decode("utf-8", "replace").strip(), out is not None and out.is_over)
+    return Finished(code, kept, stderr.kept.decode("utf-8", "replace").strip(), out is not None and out.is_over)
 
 
 def _end(process: subprocess.Popen[bytes], pipes: Sequence[threading.Thread]) -> None:

@@ -104,7 +104,7 @@ class SshKeygen:
             done = self._verify(["check-novalidate", "-n", namespace, "-s", file, when], payload, call)
         if done.code == 0:
             return Checked("unknown", reason=_why_unknown(refused, signers))
-        if "usage:" in done.said:
+        if "usage:" in done.stderr:
             return Checked("unchecked", reason=f"{self.program} is too old to check it")
         return Checked("bad", reason="it does not fit what it came with")
 
@@ -146,19 +146,19 @@ class SshKeygen:
             )
 
     def _failed(self, done: Finished, key: str) -> SigningFailed:
-        said = _CONTROL.sub(" ", done.said).strip()
-        if "passphrase" in said.lower():
+        stderr = _CONTROL.sub(" ", done.stderr).strip()
+        if "passphrase" in stderr.lower():
             return SigningFailed(
                 f"{key} has a passphrase, which snapd cannot ask for",
                 hint="add the key to an ssh agent ('ssh-add'), and start the daemon with SSH_AUTH_SOCK set",
                 reason="passphrase",
             )
-        if "usage:" in said:
+        if "usage:" in stderr:
             return SigningFailed(
                 f"{self.program} is too old to sign", hint="install OpenSSH 8.2 or later", reason="noProgram"
             )
         return SigningFailed(
-            f"{key} could not sign: {said or f'{self.program} ended with {done.code}'}", reason="noKey"
+            f"{key} could not sign: {stderr or f'{self.program} ended with {done.code}'}", reason="noKey"
         )
 
 
@@ -172,8 +172,8 @@ class Signers:
 
 def literal_key(key: str) -> str | None:
     """Returns the public key that was given in place of a path; None for a path."""
-    found = _LITERAL.fullmatch(key.strip())
-    return None if found is None else found[1]
+    match = _LITERAL.fullmatch(key.strip())
+    return None if match is None else match[1]
 
 
 def public_key(key: str) -> bytes | None:
@@ -197,7 +197,7 @@ def _why_unknown(refused: Finished | None, signers: Signers) -> str:
         return "gpg.ssh.allowedSignersFile of your git says nothing, so no key is known"
     if refused is None:
         return "the key is not among your allowed signers, or was not at that time"
-    line = next(iter(refused.said.splitlines()), "")
+    line = next(iter(refused.stderr.splitlines()), "")
     return f"your allowed signers do not have the key for this: {_CONTROL.sub(' ', line).rpartition(': ')[2].strip()}"
 
 

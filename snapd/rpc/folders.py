@@ -189,20 +189,20 @@ class Folders:
     async def _acquire(self, folder: Folder) -> tuple[SharedWorkspace, bool]:
         """The workspace of a folder, and whether the client wants snapshots of it."""
         while True:
-            found = await self._services.in_thread(self._try_acquire, folder)
-            if not isinstance(found, Future):
-                return found
-            await asyncio.wrap_future(found)
+            shared_workspaces = await self._services.in_thread(self._try_acquire, folder)
+            if not isinstance(shared_workspaces, Future):
+                return shared_workspaces
+            await asyncio.wrap_future(shared_workspaces)
 
     def _try_acquire(self, folder: Folder) -> tuple[SharedWorkspace, bool] | Future[None]:
         workspaces, path = self._services.workspaces, folder.path
         if self.finds_root:
             path = workspaces.folder_around(path, folder.options.settings)
-        found = workspaces.try_acquire(path, folder.options, only_open=self.only_open)
-        if isinstance(found, Future):
-            return found
+        shared_workspaces = workspaces.try_acquire(path, folder.options, only_open=self.only_open)
+        if isinstance(shared_workspaces, Future):
+            return shared_workspaces
         # in this thread and not on the loop: the settings are read under a lock
-        return found, found.policy.enabled(self._options.client)
+        return shared_workspaces, shared_workspaces.policy.enabled(self._options.client)
 
     def _close(self, folder: Folder) -> None:
         folder.removed = True

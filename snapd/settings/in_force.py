@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from .table import Layer
 
-    Found = dict[str, tuple[Any, SettingSource]]
+    SettingValues = dict[str, tuple[Any, SettingSource]]
     """The value and the source of each setting, by name."""
 
 logger = logging.getLogger(__name__)
@@ -81,12 +81,12 @@ class Base:
         """The mistake in the current version of the file; None if there is none."""
         return self._file.read()[1]
 
-    def found(self) -> Found:
+    def setting_values(self) -> SettingValues:
         """Returns every setting, from the defaults, the file and the environment."""
-        found: Found = {name: (row.default, "default") for name, row in SETTINGS.items()}
-        found |= {name: (value, "file") for name, value in self._file.read()[0].items()}
-        found |= {name: (value, "environment") for name, value in self._environment.items()}
-        return found
+        setting_values: SettingValues = {name: (row.default, "default") for name, row in SETTINGS.items()}
+        setting_values |= {name: (value, "file") for name, value in self._file.read()[0].items()}
+        setting_values |= {name: (value, "environment") for name, value in self._environment.items()}
+        return setting_values
 
 
 @attrs.frozen
@@ -121,7 +121,7 @@ class Options:
     @property
     def settings(self) -> Settings:
         """The settings that would be in force if this were the only client."""
-        return _settings(self.base.found() | _latest([self.given]))
+        return _settings(self.base.setting_values() | _latest([self.given]))
 
 
 class FolderSettings:
@@ -134,8 +134,8 @@ class FolderSettings:
     def __init__(self, options: Options) -> None:
         self._base = options.base
         self._opener: Options | None = options
-        opened = self._base.found() | _latest([options.given])
-        self._opened: Found = {name: opened[name] for name, row in SETTINGS.items() if row.at_opening}
+        opened = self._base.setting_values() | _latest([options.given])
+        self._opened: SettingValues = {name: opened[name] for name, row in SETTINGS.items() if row.at_opening}
         self._lock = threading.Lock()
         self._clients: list[Options] = []
 
@@ -165,39 +165,39 @@ class FolderSettings:
     @property
     def capture(self) -> CaptureSettings:
         """See `Policy.capture`."""
-        return _settings(self._found(None)).capture
+        return _settings(self._values_for(None)).capture
 
     @property
     def kept(self) -> Retention:
         """See `Policy.kept`."""
-        return _settings(self._found(None)).kept
+        return _settings(self._values_for(None)).kept
 
     @property
     def keeps_prompts(self) -> bool:
         """See `Policy.keeps_prompts`."""
-        return _settings(self._found(None)).prompts
+        return _settings(self._values_for(None)).prompts
 
     @property
     def notifies_agents(self) -> bool:
         """See `Policy.notifies_agents`."""
-        return _settings(self._found(None)).tell_agents
+        return _settings(self._values_for(None)).tell_agents
 
     def enabled(self, client: Hashable) -> bool:
         """See `Policy.enabled`."""
-        enabled: bool = self._found(client)["snapshot"][0]
+        enabled: bool = self._values_for(client)["snapshot"][0]
         return enabled
 
     def in_use(self, client: Hashable) -> tuple[SettingInUse, ...]:
         """See `Policy.in_use`."""
-        found = self._found(client)
-        return tuple(SettingInUse(name, *found[name]) for name in found)
+        result = self._values_for(client)
+        return tuple(SettingInUse(name, *result[name]) for name in result)
 
     @property
     def problem(self) -> str | None:
         """See `Policy.problem`."""
         return self._base.problem
 
-    def _found(self, asking: Hashable) -> Found:
+    def _values_for(self, asking: Hashable) -> SettingValues:
         """Returns the settings in force as a client sees them; None for those of every client."""
         with self._lock:
             clients = tuple(self._clients)
@@ -205,12 +205,12 @@ class FolderSettings:
         opened = self._opened
         if opener is None or opener.client != asking:
             opened = {name: (value, _BY_OTHERS.get(source, source)) for name, (value, source) in opened.items()}
-        heard = [each.given if each.client == asking else _of_another(each.given) for each in clients]
-        return self._base.found() | _latest(heard) | opened
+        options = [each.given if each.client == asking else _of_another(each.given) for each in clients]
+        return self._base.setting_values() | _latest(options) | opened
 
 
-def _settings(found: Found) -> Settings:
-    return Settings.of({name: value for name, (value, _) in found.items()})
+def _settings(setting_values: SettingValues) -> Settings:
+    return Settings.of({name: value for name, (value, _) in setting_values.items()})
 
 
 def _of_another(given: Mapping[str, _ClientSetting]) -> dict[str, _ClientSetting]:
@@ -219,7 +219,7 @@ def _of_another(given: Mapping[str, _ClientSetting]) -> dict[str, _ClientSetting
     return {name: attrs.evolve(each, source="otherClient") for name, each in shared.items()}
 
 
-def _latest(clients: Iterable[Mapping[str, _ClientSetting]]) -> Found:
+def _latest(clients: Iterable[Mapping[str, _ClientSetting]]) -> SettingValues:
     """Returns the latest value of each setting."""
     latest: dict[str, _ClientSetting] = {}
     for given in clients:

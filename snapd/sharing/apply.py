@@ -74,12 +74,12 @@ class Apply:
             raise InvalidParams(
                 "sessionId, stepIds: give one of them", hint="name a session, or some of its steps", field="stepIds"
             )
-        with nullcontext(self._fetched) if folder is None else self._fetched.beside(folder) as found:
+        with nullcontext(self._fetched) if folder is None else self._fetched.beside(folder) as result:
             if session_id is not None:
-                reader = found.known_session(session_id)
+                reader = result.known_session(session_id)
                 steps = reader.views.applied(session_id, None, None)
             else:
-                reader = found.known_step(step_ids[0])
+                reader = result.known_step(step_ids[0])
                 steps = _named(reader, step_ids)
             session = reader.views.known(steps[0].session_id if session_id is None else session_id)
             signature = reader.signature(call)
@@ -129,7 +129,7 @@ class Apply:
         session_id, step_id = secrets.token_hex(16), secrets.token_hex(16)
 
         def begin() -> StepId:
-            said = f"Apply {session.title or session.session_id} from {reader.origin.host}"
+            text = f"Apply {session.title or session.session_id} from {reader.origin.host}"
             begun = StepBegun(
                 step_id=step_id,
                 session_id=session_id,
@@ -138,9 +138,9 @@ class Apply:
                 message_id=None,
                 part_id=None,
                 tool="apply",
-                description=said,
+                description=text,
             )
-            writer.track(seen, SessionStarted(session_id, session.agent, said), call, begun)
+            writer.track(seen, SessionStarted(session_id, session.agent, text), call, begun)
             return step_id
 
         # the kind is for recovery after a crash: otherwise the timeline gets the step instead

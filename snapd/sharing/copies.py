@@ -73,7 +73,7 @@ class Copies(ABC):
         """
         public, weighing = self._public(call), self._weighing()
         blobs, trees = weighing.new_objects(public, call)
-        found = {(path, oid) for path, oid in self._repository.effects if oid in blobs}
+        matches = {(path, oid) for path, oid in self._repository.effects if oid in blobs}
         pending = [(tree, b"") for tree in self._repository.snapshots]
         seen: set[tuple[RelPath, ObjectId]] = set()
         while pending:
@@ -82,12 +82,12 @@ class Copies(ABC):
             for entry in self.read_tree(tree) or read_tree(tree) if tree in trees and tree != EMPTY_TREE else ():
                 file = above + entry.name, entry.oid
                 if entry.mode != TREE and entry.oid in blobs:
-                    found.add(file)
+                    matches.add(file)
                 elif entry.mode == TREE and file not in seen:
                     seen.add(file)
                     pending.append((entry.oid, file[0] + b"/"))
-        committed = weighing.committed({path for path, _ in found}, public, call)
-        return [(path, oid, blobs[oid]) for path, oid in sorted(found) if oid not in committed]
+        committed = weighing.committed({path for path, _ in matches}, public, call)
+        return [(path, oid, blobs[oid]) for path, oid in sorted(matches) if oid not in committed]
 
     @abstractmethod
     def weigh(self, call: Call) -> int:

@@ -71,8 +71,8 @@ def chosen(
     matches.
     """
     names = sorted(each.removeprefix(HANDOVERS) for each in there if each.startswith(HANDOVERS))
-    found = [mirror.handover(each) for each in names if name in (None, each)]
-    fitting = [each for each in found if each is not None and (name is not None or not each.handover.taken)]
+    matches = [mirror.handover(each) for each in names if name in (None, each)]
+    fitting = [each for each in matches if each is not None and (name is not None or not each.handover.taken)]
     if len(fitting) == 1:
         reference = HANDOVERS + fitting[0].handover.name
         signature = mirror.signatures.of([reference]).get(reference)

@@ -42,10 +42,10 @@ NAMESPACE = "git"
 """The ssh-keygen namespace of git's signatures."""
 
 _OURS = "refs/snapd/"
-_SAID = "Signed for whoever fetches it."
+_REASONS = "Signed for whoever fetches it."
 _TAG = re.compile(
     r"(?P<payload>object (?P<signed>[0-9a-f]{40})\ntype commit\ntag snapd/(?P<name>[a-z]+/[A-Za-z0-9_-]+)\n"
-    rf"tagger snapd <snapd@[A-Za-z0-9.-]+> (?P<seconds>[0-9]{{1,10}}) \+0000\n\n{re.escape(_SAID)}\n)"
+    rf"tagger snapd <snapd@[A-Za-z0-9.-]+> (?P<seconds>[0-9]{{1,10}}) \+0000\n\n{re.escape(_REASONS)}\n)"
     r"(?P<signature>-----BEGIN SSH SIGNATURE-----\n(?P<armored>(?:[A-Za-z0-9+/=]+\n)+)-----END SSH SIGNATURE-----\n)",
 )
 _MAGIC = b"SSHSIG"
@@ -91,20 +91,22 @@ def encode_handover(handover: Handover, events: ObjectId | None, host: str) -> b
     return encode_commit(tree_of(handover)[0], events, seconds, f"handover\n\n{payload}", host)
 
 
-def original(found: HandoverCommit, host: str) -> ObjectId:
+def original(handover_commit: HandoverCommit, host: str) -> ObjectId:
     """Returns the id of a handover's commit as it was made, without the notes of takeovers."""
-    return object_id("commit", encode_handover(attrs.evolve(found.handover, taken=()), found.events, host))
+    return object_id(
+        "commit", encode_handover(attrs.evolve(handover_commit.handover, taken=()), handover_commit.events, host)
+    )
 
 
 def decode_handover(commit: ObjectId, data: bytes, read_tree: ReadTree) -> HandoverCommit:
     """Decodes the commit of a handover; raises `StoreCorrupt` if it is none."""
-    found = _COMMIT.fullmatch(data.decode("ascii", "replace"))
-    if found is None:
+    match = _COMMIT.fullmatch(data.decode("ascii", "replace"))
+    if match is None:
         raise StoreCorrupt(f"commit {commit.hex()} is not a handover of snapd", object=commit.hex())
-    tree = bytes.fromhex(found["tree"])
+    tree = bytes.fromhex(match["tree"])
     entries = {entry.name: entry.oid for entry in read_tree(tree)}
     try:
-        document: dict[str, Any] = json.loads(found["payload"])
+        document: dict[str, Any] = json.loads(match["payload"])
         if document["version"] != 1:
             raise ValueError(f"version {document['version']}")
         handover = Handover(
@@ -122,7 +124,7 @@ def decode_handover(commit: ObjectId, data: bytes, read_tree: ReadTree) -> Hando
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         raise StoreCorrupt(f"commit {commit.hex()} is not a handover of this version", object=commit.hex()) from error
-    parent = found["parent"]
+    parent = match["parent"]
     return HandoverCommit(handover, tree, None if parent is None else bytes.fromhex(parent))
 
 
@@ -165,23 +167,23 @@ def payload_of(reference: str, commit: ObjectId, seconds: int, host: str) -> byt
         f"tag snapd/{reference.removeprefix(_OURS)}",
         f"tagger snapd <snapd@{host}> {seconds} +0000",
         "",
-        _SAID,
+        _REASONS,
     ]
     return ("\n".join(lines) + "\n").encode()
 
 
 def decode_tag(tag: ObjectId, data: bytes) -> SignatureTag:
     """Decodes a tag; raises `StoreCorrupt` if it is not a signature in snapd's format."""
-    found = _TAG.fullmatch(data.decode("ascii", "replace"))
-    key = None if found is None else fingerprint_in(found["armored"])
-    if found is None or key is None:
+    match = _TAG.fullmatch(data.decode("ascii", "replace"))
+    key = None if match is None else fingerprint_in(match["armored"])
+    if match is None or key is None:
         raise StoreCorrupt(f"tag {tag.hex()} is no signature of snapd", object=tag.hex())
     return SignatureTag(
-        _OURS + found["name"],
-        bytes.fromhex(found["signed"]),
-        int(found["seconds"]),
-        found["payload"].encode(),
-        found["signature"].encode(),
+        _OURS + match["name"],
+        bytes.fromhex(match["signed"]),
+        int(match["seconds"]),
+        match["payload"].encode(),
+        match["signature"].encode(),
         key,
     )
 

@@ -92,7 +92,7 @@ class HandOver:
         folder = self._captured(options, call)
         lineage = self._elsewhere.lineage.all()
         events = events_of(self._store.timeline, sessions)
-        left_out = options.found(events, [folder.tree], self._store, call)
+        left_out = options.exclusions(events, [folder.tree], self._store, call)
         with there.outgoing() as outgoing:
             texts, messages = self._push.copy_sessions(sessions, left_out, outgoing, call)
             handover = self._record(name, sessions, folder, lineage, left_out=left_out, outgoing=outgoing, call=call)

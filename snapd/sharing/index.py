@@ -241,8 +241,8 @@ class SessionIndex(IndexFile):
 
     def stamp(self, mirror: str) -> str | None:
         """Returns the state of a mirror's references when they were last read; None if they never were."""
-        found: str | None = self._first(self.ask("SELECT stamp FROM mirrors WHERE mirror = ?", mirror))
-        return found
+        text: str | None = self._first(self.ask("SELECT stamp FROM mirrors WHERE mirror = ?", mirror))
+        return text
 
     def heads(self, mirror: str, names: Collection[str] | None = None) -> dict[str, ObjectId]:
         """Returns the newest commits of sessions by the names of their references; of all sessions for None."""
@@ -252,8 +252,8 @@ class SessionIndex(IndexFile):
         """Returns what the remote of a mirror was last known to have of some references."""
         noted = dict(self.named("SELECT chain, head FROM there WHERE mirror = ?", mirror, names))
         signatures = dict(self.named("SELECT chain, tag FROM signatures WHERE mirror = ?", mirror, names))
-        found = {**self.heads(mirror, names), **signatures, **noted}
-        return {chain: head for chain, head in found.items() if head is not None}
+        result = {**self.heads(mirror, names), **signatures, **noted}
+        return {chain: head for chain, head in result.items() if head is not None}
 
     def dropped(self, mirror: str) -> int:
         """Returns how many sessions, or versions of them, were dropped since the last `note_swept`."""
@@ -271,10 +271,10 @@ class SessionIndex(IndexFile):
 
     def of_session(self, session_id: SessionId) -> IndexedSession | None:
         """Returns a session by its id."""
-        found = self._sessions(
+        result = self._sessions(
             "WHERE chain = ? AND session_id = ? ORDER BY place LIMIT 1", chain_of_session(session_id), session_id
         )
-        return next(iter(found), None)
+        return next(iter(result), None)
 
     def at(self, mirror: str, names: Collection[str]) -> list[IndexedSession]:
         """Returns sessions of a mirror by the names of their references."""
@@ -305,7 +305,7 @@ class SessionIndex(IndexFile):
 
     def neighbours(self, name: str) -> tuple[str, ...]:
         """Returns the ids of each kind right before and after a name in order, as far as there are any."""
-        return tuple([found for (found,) in self.ask(NEIGHBOURS, name) if found])
+        return tuple([result for (result,) in self.ask(NEIGHBOURS, name) if result])
 
     def older_than(self, mirror: str, milliseconds: int) -> list[IndexedSession]:
         """Returns sessions with no event newer than a time that were also fetched before it."""

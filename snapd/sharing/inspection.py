@@ -102,14 +102,14 @@ class Inspection:
             tree, _ = decode_commit(data, head)
             self._present([tree])
             self._small(tree)
-            found = formats.decode_handover(head, data, self._repository.read_tree)
-            handover = found.handover
+            result = formats.decode_handover(head, data, self._repository.read_tree)
+            handover = result.handover
             is_named = formats.HANDOVERS + handover.name == name and is_host(host := host_of(data))
-            if not is_named or formats.encode_handover(handover, found.events, host) != data:
+            if not is_named or formats.encode_handover(handover, result.events, host) != data:
                 raise Untrusted(f"{name} has other files or another name than its record says", reference=name)
             self._check_paths(handover.kept, name)
             self._coverages_are_safe({handover.folder.coverage})
-            events = self._events(name, found.events)
+            events = self._events(name, result.events)
             sessions = {getattr(event.what, "session_id", None) for event in events} - {None}
             if not sessions.issubset(handover.sessions):
                 raise Untrusted(f"{name} has events of sessions that its record does not name", reference=name)
@@ -174,13 +174,13 @@ class Inspection:
         self._small(oid)
         data = self._repository.read_blob(oid)
         try:
-            found = decode(data)
+            result = decode(data)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise Untrusted(f"blob {oid.hex()} is not the list of directories that it should be") from error
         # a handover also has the ignored files that travel with it
-        if data != encode(Coverage(empty_dirs=found.empty_dirs, forced=found.forced)):
+        if data != encode(Coverage(empty_dirs=result.empty_dirs, forced=result.forced)):
             raise Untrusted(f"blob {oid.hex()} has more than a list of directories and ignored files")
-        if not all(map(self._is_path, (*found.empty_dirs, *found.forced))):
+        if not all(map(self._is_path, (*result.empty_dirs, *result.forced))):
             raise Untrusted(f"blob {oid.hex()} names an impossible path")
 
     def _small(self, oid: ObjectId) -> None:

@@ -103,11 +103,11 @@ class Mirror:
             if stamp == self._index.stamp(self._name):
                 return
             targets = read_references(self.repository.path).whole()
-            found = {name: head for name, head in targets.items() if name.startswith(SESSIONS)}
+            result = {name: head for name, head in targets.items() if name.startswith(SESSIONS)}
             had = self._index.heads(self._name)
-            entries = [self._entry(name, head) for name, head in found.items() if had.get(name) != head]
+            entries = [self._entry(name, head) for name, head in result.items() if had.get(name) != head]
             self.signatures.refresh({name: targets[name] for name in targets if name.startswith(_SIGNED)})
-            self._index.put(self._name, entries, had.keys() - found.keys(), stamp, _now())
+            self._index.put(self._name, entries, had.keys() - result.keys(), stamp, _now())
 
     def heads(self, names: Collection[str] | None = None) -> dict[str, ObjectId]:
         """Returns the newest commits of sessions by the names of their references; of all sessions for None."""
@@ -173,9 +173,9 @@ class Mirror:
         head = self.handover_heads().get(HANDOVERS + name)
         if head is None:
             return None
-        found = self._handover(head)
+        result = self._handover(head)
         events = tuple(reversed(tuple(self.events_of(HANDOVERS + name, head))))
-        return FetchedHandover(found.handover, events, self.objects, self.directory, found.events)
+        return FetchedHandover(result.handover, events, self.objects, self.directory, result.events)
 
     def _handover(self, head: ObjectId) -> HandoverCommit:
         return decode_handover(head, self.repository.read_commit(head), self.repository.read_tree)

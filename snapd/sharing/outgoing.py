@@ -70,7 +70,7 @@ def identities(events: Iterable[Event]) -> frozenset[Identity]:
 
     A copy that has all of another may replace it without losing anything, even if files were excluded from it.
     """
-    return frozenset(found for event in events if (found := identity(event)) is not None)
+    return frozenset(result for event in events if (result := identity(event)) is not None)
 
 
 def events_of(timeline: TimelineView, session_ids: Iterable[SessionId]) -> Iterator[Event]:
@@ -83,13 +83,13 @@ def events_of(timeline: TimelineView, session_ids: Iterable[SessionId]) -> Itera
 def by_session(events: Iterable[Event]) -> dict[SessionId, set[Identity]]:
     """Groups the identities of events by session; `events` must include all events of its steps."""
     sessions: dict[str, set[SessionId]] = {}
-    found: dict[SessionId, set[Identity]] = {}
+    result: dict[SessionId, set[Identity]] = {}
     for event in events:
         name = identity(event)
         if name is not None:
             for session_id in _about(event, sessions):
-                found.setdefault(session_id, set()).add(name)
-    return found
+                result.setdefault(session_id, set()).add(name)
+    return result
 
 
 def _about(event: Event, sessions: dict[str, set[SessionId]]) -> set[SessionId]:
@@ -219,9 +219,9 @@ class OutgoingRepository:
     def add_signature(self, name: str, payload: bytes, signature: bytes) -> SignatureTag:
         """Adds an armored signature of a session or handover; raises `StoreCorrupt` if it is malformed."""
         data = payload + signature
-        found = decode_tag(object_id("tag", data), data)
+        signature_tag = decode_tag(object_id("tag", data), data)
         self.heads[signature_of(name)] = self._add("tag", data)
-        return found
+        return signature_tag
 
     def _add_events(self, events: Iterable[Event]) -> list[ObjectId]:
         commits: list[ObjectId] = []

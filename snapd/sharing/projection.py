@@ -131,7 +131,9 @@ class ExcludeOptions:
     redact: Sequence[RelPath] = ()
     without_prompts: bool = False
 
-    def found(self, events: Iterable[Event], also: Iterable[ObjectId], objects: ObjectStore, call: Call) -> Exclusions:
+    def exclusions(
+        self, events: Iterable[Event], also: Iterable[ObjectId], objects: ObjectStore, call: Call
+    ) -> Exclusions:
         """Resolves the options for these events, and for the trees `also`.
 
         Raises `FileNotInSnapshot` if a file to redact is in no snapshot that would leave.
@@ -144,16 +146,16 @@ def _contents(
     paths: Sequence[RelPath], events: Iterable[Event], also: Iterable[ObjectId], objects: ObjectStore, call: Call
 ) -> frozenset[ObjectId]:
     trees = {*also, *(tree for event in events for tree in _trees(event))}
-    found: set[ObjectId] = set()
+    object_ids: set[ObjectId] = set()
     for path in paths:
         had = {oid for tree in trees for oid in _at(path, tree, objects, call)}
         if not had:
             raise FileNotInSnapshot(
                 f"{shown(path)} is in no snapshot that would leave this machine", file=shown(path), skipped=False
             )
-        found |= had
+        object_ids |= had
     # the empty blob reveals nothing, and many files are empty
-    return frozenset(found - {EMPTY_BLOB})
+    return frozenset(object_ids - {EMPTY_BLOB})
 
 
 def _at(path: RelPath, tree: ObjectId, objects: ObjectStore, call: Call) -> Iterator[ObjectId]:
@@ -339,14 +341,14 @@ class Projection:
             return Span(self._copy(span.before), self._copy(span.after), steps, left)
         authors = self._authors(span.steps)
         before, after = span.before, span.after
-        found = self._objects.changes(before, after)
-        mine = {change.path: change.new for change in found if self._is_mine(owners(change.path, authors))}
+        result = self._objects.changes(before, after)
+        mine = {change.path: change.new for change in result if self._is_mine(owners(change.path, authors))}
         directories = self._empty_directories(before) ^ self._empty_directories(after)
         turned = [path for path in directories if self._is_mine(owners(path, authors, Author.names_directory))]
         return Span(self._copy(before), self._with(before, mine, turned), steps, left)
 
-    def _is_mine(self, found: Iterable[StepId]) -> bool:
-        return any(step in self._mine for step in found)
+    def _is_mine(self, step_ids: Iterable[StepId]) -> bool:
+        return any(step in self._mine for step in step_ids)
 
     def _with(
         self, snapshot: SnapshotId, entries: Mapping[RelPath, Entry | None], directories: Collection[RelPath]

@@ -134,7 +134,7 @@ class Push:
         chosen = self._chosen(session_ids)
         if not chosen:
             return PushOutcome(False, there.address, (), 0, (), ())
-        left_out = options.found(events_of(self._store.timeline, chosen), (), self._store, call)
+        left_out = options.exclusions(events_of(self._store.timeline, chosen), (), self._store, call)
         with there.outgoing() as outgoing:
             texts, messages = self.copy_sessions(chosen, left_out, outgoing, call)
             if signer is not None and not options.dry_run:
@@ -151,7 +151,7 @@ class Push:
         self, chosen: Sequence[SessionId], left_out: Exclusions, outgoing: Copies, call: Call
     ) -> tuple[tuple[SecretText, ...], set[bytes]]:
         """Adds copies of sessions; returns their texts that may contain a secret, and the ids of their messages."""
-        found: dict[SecretText, None] = {}
+        result: dict[SecretText, None] = {}
         messages: set[bytes] = set()
         for at, session_id in enumerate(chosen):
             projection = Projection(
@@ -162,20 +162,20 @@ class Push:
                 if words and text.message_id is not None:
                     messages.add(text.message_id.encode())
                 if words and self._rules().look(b"", words.encode("utf-8", "surrogateescape")).findings:
-                    found[text] = None
+                    result[text] = None
             outgoing.add_session(session_id, events)
             call.progress("copying", at + 1)
-        return tuple(found), messages
+        return tuple(result), messages
 
     def new_files(self, outgoing: Copies, call: Call) -> tuple[NewFile, ...]:
         """Returns the files of copies that no commit known to the recipient has, by path; call it before `weigh`."""
-        known, found = self._last_found, dict[bytes, Reason | None]()
+        known, result = self._last_found, dict[bytes, Reason | None]()
         files = []
         for path, oid, size in outgoing.new_files(self._store.read_tree, call):
             key = oid + path
-            found[key] = known[key] if key in known else self._reason(path, oid, size, call)
-            files.append(NewFile(path, size, found[key], oid))
-        self._last_found = found
+            result[key] = known[key] if key in known else self._reason(path, oid, size, call)
+            files.append(NewFile(path, size, result[key], oid))
+        self._last_found = result
         return tuple(files)
 
     def delete(self, remote: str, session_ids: Sequence[SessionId], call: Call) -> tuple[str, tuple[SessionId, ...]]:

@@ -113,7 +113,7 @@ class Pruning:
         asked = "".join(f"{head.hex()}\n" for head in heads.values()).encode()
         done = self._git.run(path, ["cat-file", "--batch"], call, data=asked)
         if done.code:
-            raise IoError(f"git cat-file failed: {done.said}", errno="EIO", path=path)
+            raise IoError(f"git cat-file failed: {done.stderr}", errno="EIO", path=path)
         for (name, head), (_, _, data) in zip(heads.items(), batch_objects(done.out), strict=True):
             try:
                 link, _ = decode_link(name, head, data)

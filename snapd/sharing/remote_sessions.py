@@ -84,8 +84,8 @@ class RemoteSessions:
         self.beside = beside
         self._root = root
         self._store = store
-        self._machine = machine
-        self._limits = Limits()
+        self.machine = machine
+        self.limits = Limits()
         self._lock = threading.RLock()
         self._index = SessionIndex(os.path.join(store.path, MIRROR_INDEX))
         self.host = machine.host
@@ -93,16 +93,18 @@ class RemoteSessions:
         self.note_sent, self.sent = self._index.note_sent, self._index.sent
         self._mirrors: dict[str, Mirror] = {}
         self._upkeep: dict[str, Upkeep] = {}
-        self._sessions: OrderedDict[tuple[str, str, ObjectId], tuple[OtherSessions, FetchedTimeline]] = OrderedDict()
+        self.open_sessions: OrderedDict[tuple[str, str, ObjectId], tuple[OtherSessions, FetchedTimeline]] = (
+            OrderedDict()
+        )
 
     def remote(self, named: str, mirror: Callable[[], Mirror] | None = None) -> Remote:
         """Returns the remote with this address or name; it fetches into `mirror`. Raises `InvalidParams`."""
         repository = self._repository()
-        user = self._machine.user
+        user = self.machine.user
         address = resolve(named, {} if repository is None else _addresses(repository, user))
         return Remote(
             address,
-            self._here(address, GitProgram(self._machine.environment, access_settings(user)), mirror),
+            self._here(address, GitProgram(self.machine.environment, access_settings(user)), mirror),
             lambda: [entry.name for entry in self.lineage.all()[-1:] if entry.is_own],
         )
 
@@ -117,8 +119,8 @@ class RemoteSessions:
             stack.callback(index.close)
             mirror = Mirror(os.path.join(path, "mirror"), index)
             stack.callback(mirror.close)
-            found = self.remote(named, lambda: mirror).fetch(session_ids, call)
-        return [each for each in found if (each.indexed.chain, each.indexed.head) not in known]
+            result = self.remote(named, lambda: mirror).fetch(session_ids, call)
+        return [each for each in result if (each.indexed.chain, each.indexed.head) not in known]
 
     def bundle(self, path: str) -> Bundle:
         """Returns a file that sessions are written to, or read from; raises `InvalidParams` for a relative path."""
@@ -127,7 +129,7 @@ class RemoteSessions:
                 f"file: {path!r} is not an absolute path", hint="give the path from the root", field="file"
             )
         address = os.path.normpath(path)
-        return Bundle(address, self._here(address, GitProgram(self._machine.environment)), self._store.path)
+        return Bundle(address, self._here(address, GitProgram(self.machine.environment)), self._store.path)
 
     def _here(self, address: str, git: GitProgram, mirror: Callable[[], Mirror] | None = None) -> LocalSide:
         return LocalSide(
@@ -136,7 +138,7 @@ class RemoteSessions:
             self._borrowed,
             self.host,
             self.project,
-            self._limits,
+            self.limits,
             self._checks,
         )
 
@@ -145,38 +147,38 @@ class RemoteSessions:
 
         None is the key that the user's git names. Raises `InvalidParams` if there is no such key.
         """
-        settings = signing_settings(self._machine.user)
-        program = program_of(settings, self._machine.environment)
-        return signer_of(key, settings, program, self._machine.user.home)
+        settings = signing_settings(self.machine.user)
+        program = program_of(settings, self.machine.environment)
+        return signer_of(key, settings, program, self.machine.user.home)
 
     def signatures(self, listed: Sequence[SessionListing], call: Call) -> Sequence[SignatureStatus | None]:
         """Checks the signature of each fetched session; None for an unsigned one."""
-        mirrors = self._known_mirrors()
+        mirrors = self.known_mirrors()
         chains: dict[str, list[IndexedSession]] = {}
         for each in listed:
             assert isinstance(each, ListedSession)
             chains.setdefault(each.indexed.mirror, []).append(each.indexed)
-        found = {
+        result = {
             indexed.place: (mirrors[name], signature)
             for name in chains.keys() & mirrors.keys()
             if (there := mirrors[name].signatures.of([indexed.chain for indexed in chains[name]]))
             for indexed in chains[name]
             if (signature := there.get(indexed.chain)) is not None and signature.head == indexed.head
         }
-        checks = self._checks() if found else None
+        checks = self._checks() if result else None
         return [
-            checks.of(*found[each.place], call) if checks is not None and each.place in found else None
+            checks.of(*result[each.place], call) if checks is not None and each.place in result else None
             for each in listed
         ]
 
     def _checks(self) -> Checks:
-        settings = signing_settings(self._machine.user)
-        return Checks(settings, program_of(settings, self._machine.environment))
+        settings = signing_settings(self.machine.user)
+        return Checks(settings, program_of(settings, self.machine.environment))
 
     @property
     def project(self) -> ProjectCommits:
         """The commits of the project."""
-        return ProjectCommits(self._root, self._repository(), GitProgram(self._machine.environment, protocols=()))
+        return ProjectCommits(self._root, self._repository(), GitProgram(self.machine.environment, protocols=()))
 
     def page(self, after: int, limit: int) -> Sequence[ListedSession]:
         """Returns at most `limit` fetched sessions in the order of their places, from the first one above `after`."""
@@ -190,13 +192,13 @@ class RemoteSessions:
 
     def neighbours(self, name: str) -> tuple[str, ...]:
         """Returns the ids of each kind right before and after a name in order, as far as there are any."""
-        return self._index.neighbours(name) if self._known_mirrors() else ()
+        return self._index.neighbours(name) if self.known_mirrors() else ()
 
     def session(self, session_id: SessionId) -> ListedSession | None:
         """Returns a fetched session by its id."""
         self._refresh()
-        found = self._index.of_session(session_id)
-        return None if found is None else self._listed([found])[0]
+        result = self._index.of_session(session_id)
+        return None if result is None else self._listed([result])[0]
 
     def read(self, listed: SessionListing) -> OtherSessions:
         """Returns the contents of a session, read on demand; keeps the last `MOST_OPEN` in memory."""
@@ -204,24 +206,24 @@ class RemoteSessions:
         indexed = listed.indexed
         key = (indexed.mirror, indexed.chain, indexed.head)
         with self._lock:
-            found = self._sessions.get(key)
-            if found is None:
-                mirror = self._known_mirrors()[indexed.mirror]
+            result = self.open_sessions.get(key)
+            if result is None:
+                mirror = self.known_mirrors()[indexed.mirror]
                 timeline = mirror.timeline(indexed.chain, indexed.head)
                 fetched = OtherSessions(listed.remote, listed.host, mirror.objects, timeline)
-                found = self._sessions[key] = fetched, timeline
-            self._sessions.move_to_end(key)
-            while len(self._sessions) > MOST_OPEN:
-                _, (_, oldest) = self._sessions.popitem(last=False)
+                result = self.open_sessions[key] = fetched, timeline
+            self.open_sessions.move_to_end(key)
+            while len(self.open_sessions) > MOST_OPEN:
+                _, (_, oldest) = self.open_sessions.popitem(last=False)
                 # a caller that still uses it reads it again
                 oldest.close()
-            return found[0]
+            return result[0]
 
     def handovers(self) -> Sequence[tuple[str, Handover]]:
         """Returns the records of all fetched handovers, each with the address of its remote."""
         return [
             (self._shown(address), handover)
-            for name, mirror in sorted(self._known_mirrors().items())
+            for name, mirror in sorted(self.known_mirrors().items())
             if (address := self._mirror_address(name)) is not None
             for handover in mirror.handovers()
         ]
@@ -231,11 +233,11 @@ class RemoteSessions:
 
         Frees their space. After an error, the next call continues.
         """
-        return sum(upkeep.keep(before, call) for upkeep in self._upkeeps().values())
+        return sum(upkeep.keep(before, call) for upkeep in self.upkeeps().values())
 
     def clean_while_idle(self, before: int, call: Call) -> int:
         """Does part of `clean`, unless a fetch is running; a repack may continue after this returns."""
-        return sum(upkeep.keep_in_background(before, call) for upkeep in self._upkeeps().values())
+        return sum(upkeep.keep_in_background(before, call) for upkeep in self.upkeeps().values())
 
     def purge(
         self,
@@ -252,7 +254,7 @@ class RemoteSessions:
         because it was fetched from or sent there. After an error some may be left; the same call removes them.
         """
         dropped, remotes = 0, self.sent([*contents, *(message.encode() for message in messages)])
-        for name, upkeep in self._upkeeps().items():
+        for name, upkeep in self.upkeeps().items():
             names = upkeep.with_any(paths, contents, messages, call)
             if names:
                 remotes.add(self._shown(self._mirror_address(name) or ""))
@@ -269,28 +271,28 @@ class RemoteSessions:
         with self._lock:
             for upkeep in self._upkeep.values():
                 upkeep.close()
-            for _, timeline in self._sessions.values():
+            for _, timeline in self.open_sessions.values():
                 timeline.close()
             for mirror in self._mirrors.values():
                 mirror.close()
             self._upkeep.clear()
-            self._sessions.clear()
+            self.open_sessions.clear()
             self._mirrors.clear()
             self._index.close()
 
     def _refresh(self) -> None:
-        mirrors = self._known_mirrors()
+        mirrors = self.known_mirrors()
         for mirror in mirrors.values():
             mirror.refresh()
         for name in self._index.mirrors() - mirrors.keys():
             self._index.remove(name)
 
-    def _listed(self, found: Sequence[IndexedSession]) -> list[ListedSession]:
-        addresses = {name: self._mirror_address(name) for name in {indexed.mirror for indexed in found}}
+    def _listed(self, indexed_sessions: Sequence[IndexedSession]) -> list[ListedSession]:
+        addresses = {name: self._mirror_address(name) for name in {indexed.mirror for indexed in indexed_sessions}}
         # a mirror that was purged meanwhile has no address
         return [
             ListedSession.of(self._shown(address), indexed)
-            for indexed in found
+            for indexed in indexed_sessions
             if (address := addresses[indexed.mirror]) is not None
         ]
 
@@ -298,14 +300,16 @@ class RemoteSessions:
     def _shown(address: str) -> str:
         return shown(os.fsencode(without_secret(address)))
 
-    def _upkeeps(self) -> dict[str, Upkeep]:
+    def upkeeps(self) -> dict[str, Upkeep]:
+        """Returns the upkeep of each mirror, by the mirror's name."""
         with self._lock:
-            for name, mirror in self._known_mirrors().items():
+            for name, mirror in self.known_mirrors().items():
                 if name not in self._upkeep or self._upkeep[name].mirror is not mirror:
                     self._upkeep[name] = Upkeep(mirror)
             return dict(self._upkeep)
 
-    def _known_mirrors(self) -> dict[str, Mirror]:
+    def known_mirrors(self) -> dict[str, Mirror]:
+        """Returns the mirrors of this store, by name."""
         with self._lock:
             names = names_if_there(self._mirror_path(""))
             for name in names:

@@ -186,10 +186,10 @@ class FetchedSessions(SessionsElsewhere):
     @contextmanager
     def beside(self, folder: bytes) -> Iterator[SessionsElsewhere]:
         """Finds sessions and steps of another folder of this machine for the block; see `RemoteSessions`."""
-        with self._elsewhere.beside(folder) as found:
-            reader = FetchedReader(found, self._texts)
+        with self._elsewhere.beside(folder) as result:
+            reader = FetchedReader(result, self._texts)
             hint = "'snapd -C FOLDER log' shows the sessions and steps of the other folder"
-            yield SessionsElsewhere(lambda: (reader,), f"in {found.remote}", hint)
+            yield SessionsElsewhere(lambda: (reader,), f"in {result.remote}", hint)
 
 
 SHORTEST = 6
@@ -268,9 +268,9 @@ class Readers:
             return self._of_session(wanted, limit, call, renames=renames)
         if wanted.parent is not None:
             return self.of_step(wanted.parent).views.find(wanted, limit, call, renames=renames)
-        found = self._own.views.find(wanted, limit, call, renames=renames)
-        if found:
-            return found
+        position = self._own.views.find(wanted, limit, call, renames=renames)
+        if position:
+            return position
         elsewhere = (
             view
             for reader in self._fetched.readers(wanted)
@@ -284,9 +284,9 @@ class Readers:
         if self._store.timeline.session(wanted.session_id) is None:
             reader = fetched or self._own
             return reader.views.find(wanted, limit, call, renames=renames)
-        found: list[StepView] = []
+        step_views: list[StepView] = []
         if fetched is not None:
             elsewhere = fetched.views.find(wanted, None, call, renames=renames)
-            found += [view for view in elsewhere if self._store.timeline.step(view.step.step_id) is None]
-        found += self._own.views.find(wanted, limit, call, renames=renames)
-        return tuple(found[:limit])
+            step_views += [view for view in elsewhere if self._store.timeline.step(view.step.step_id) is None]
+        step_views += self._own.views.find(wanted, limit, call, renames=renames)
+        return tuple(step_views[:limit])

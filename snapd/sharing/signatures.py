@@ -84,9 +84,9 @@ class MirrorSignatures:
         """Returns the tags in the repository of these sessions (None for all) and of all handovers."""
         stored = "SELECT chain, tag FROM signatures WHERE mirror = ? AND covers != 'none'"
         names = None if references is None else [signature_of(name) for name in references]
-        found = dict(self._index.named(stored, self._mirror, names))
+        result = dict(self._index.named(stored, self._mirror, names))
         beginning = (self._mirror, _HANDOVERS, _HANDOVERS + "~")
-        return found | dict(self._index.ask(f"{stored} AND chain > ? AND chain < ?", *beginning))
+        return result | dict(self._index.ask(f"{stored} AND chain > ? AND chain < ?", *beginning))
 
     def roots(self) -> Iterator[tuple[ObjectId, ...]]:
         """Yields the tags in the repository, and the signed commits of handovers, which nothing else may reach."""
@@ -113,27 +113,33 @@ class MirrorSignatures:
         if complete is not None and not self._repository.has(tag):
             complete([tag])
         try:
-            found = self._read(tag)
+            result = self._read(tag)
         except StoreCorrupt:
             return IndexedSignature(own, tag, head, "none")
-        covers = self._covers(reference, head, found)
-        if covers == "all" and complete is not None and not self._repository.has(found.signed):
-            complete([found.signed])
-        if covers != "none" and self._is_before(found.signed, had):
+        covers = self._covers(reference, head, result)
+        if covers == "all" and complete is not None and not self._repository.has(result.signed):
+            complete([result.signed])
+        if covers != "none" and self._is_before(result.signed, had):
             covers = "older"
         return IndexedSignature(
-            reference=own, tag=tag, head=head, covers=covers, signed=found.signed, key=found.key, seconds=found.seconds
+            reference=own,
+            tag=tag,
+            head=head,
+            covers=covers,
+            signed=result.signed,
+            key=result.key,
+            seconds=result.seconds,
         )
 
-    def put(self, found: Collection[IndexedSignature], gone: Collection[str]) -> None:
+    def put(self, signatures: Collection[IndexedSignature], gone: Collection[str]) -> None:
         """Adds or replaces signatures, and removes those `gone`, by their own references."""
-        stored = {each.reference: each.tag for each in found if each.covers != "none"}
+        stored = {each.reference: each.tag for each in signatures if each.covers != "none"}
         references = self._repository.references
-        for name in [*gone, *(each.reference for each in found if each.reference not in stored)]:
+        for name in [*gone, *(each.reference for each in signatures if each.reference not in stored)]:
             references.delete(name)
         references.move(stored, durable=True)
         with self._index.transaction() as connection:
-            for name in [*gone, *(each.reference for each in found)]:
+            for name in [*gone, *(each.reference for each in signatures)]:
                 for table in ("signatures", "there"):
                     # the names of the tables are constants
                     where = "WHERE mirror = ? AND chain = ?"
@@ -141,14 +147,14 @@ class MirrorSignatures:
             connection.executemany(
                 "INSERT INTO signatures (mirror, chain, tag, head, covers, signed, key, seconds) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                [(self._mirror, *attrs.astuple(each)[:-1]) for each in found],
+                [(self._mirror, *attrs.astuple(each)[:-1]) for each in signatures],
             )
 
     def refresh(self, heads: Mapping[str, ObjectId]) -> None:
         """Makes the index agree with the references; `heads` has those of all sessions and handovers."""
         there = references_below(self._repository.path, SIGNATURES).whole()
         had = self.of(heads)
-        found = [
+        matches = [
             self.look_at(name, head, tag)
             for name, head in heads.items()
             if (tag := there.get(signature_of(name))) is not None
@@ -157,8 +163,8 @@ class MirrorSignatures:
         known = {name for (name,) in self._index.ask("SELECT chain FROM signatures WHERE mirror = ?", self._mirror)}
         lost = {each.reference for each in had.values() if each.covers != "none" and each.reference not in there}
         gone = lost | ((known | there.keys()) - {signature_of(name) for name in heads})
-        if found or gone:
-            self.put(found, gone)
+        if matches or gone:
+            self.put(matches, gone)
 
     def read(self, indexed: IndexedSignature) -> SignatureTag:
         """Returns the content of a signature that covers something; raises `StoreCorrupt`."""
@@ -200,17 +206,17 @@ class MirrorSignatures:
             raise StoreCorrupt(f"{tag.hex()} is no signature of snapd", object=tag.hex())
         return decode_tag(tag, self._repository.read(tag)[1])
 
-    def _covers(self, reference: str, head: ObjectId, found: SignatureTag) -> Covers:
-        if found.reference != reference:
+    def _covers(self, reference: str, head: ObjectId, signature_tag: SignatureTag) -> Covers:
+        if signature_tag.reference != reference:
             return "none"
         if reference.startswith(formats.HANDOVERS):
             handed = formats.decode_handover(head, self._repository.read_commit(head), self._repository.read_tree)
             # a takeover adds a note to the handover, which the signer cannot have signed
-            is_it = found.signed == formats.original(handed, as_host(handed.handover.host))
+            is_it = signature_tag.signed == formats.original(handed, as_host(handed.handover.host))
             return "all" if is_it else "none"
-        if found.signed == head:
+        if signature_tag.signed == head:
             return "all"
-        return "part" if found.signed in self._before(head) else "none"
+        return "part" if signature_tag.signed in self._before(head) else "none"
 
     def _is_before(self, signed: ObjectId, had: IndexedSignature | None) -> bool:
         """Returns whether a commit is an ancestor of what another signature signs."""
@@ -226,8 +232,8 @@ class MirrorSignatures:
 
 
 def _indexed(row: tuple[Any, ...]) -> IndexedSignature:
-    reference, tag, head, covers, signed, key, seconds, stamp, *said = row
-    verdict = None if stamp is None else Verdict(stamp, *said)
+    reference, tag, head, covers, signed, key, seconds, stamp, *text = row
+    verdict = None if stamp is None else Verdict(stamp, *text)
     return IndexedSignature(
         reference=reference, tag=tag, head=head, covers=covers, signed=signed, key=key, seconds=seconds, verdict=verdict
     )

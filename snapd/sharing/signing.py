@@ -106,8 +106,8 @@ class Checks:
         signers = Signers(self._settings.allowed_signers, self._settings.revoked)
         try:
             tag = mirror.signatures.read(indexed)
-            found = self._program.check(tag.payload, tag.signature, NAMESPACE, tag.seconds, signers, call)
-            verdict = Verdict(self._stamp, found.state, found.principal, found.reason)
+            result = self._program.check(tag.payload, tag.signature, NAMESPACE, tag.seconds, signers, call)
+            verdict = Verdict(self._stamp, result.state, result.principal, result.reason)
             if verdict.state != "unchecked":
                 mirror.signatures.note_verdict(indexed, verdict)
         except (StoreCorrupt, StorageFull, IoError) as error:

@@ -174,11 +174,11 @@ class TakeOver:
 
     def _differing(self, base: ObjectId, handover: Handover) -> list[Change]:
         """Returns what the other machine changed, limited to what a folder can contain."""
-        found = changes(self._store.read_tree, base, handover.folder.tree, differing=self._store.differing)
+        result = changes(self._store.read_tree, base, handover.folder.tree, differing=self._store.differing)
         kept = set(handover.kept)
         return [
             change
-            for change in found
+            for change in result
             if (change.old is None or change.old.mode in _FILES) and not (change.new is None and change.path in kept)
         ]
 
@@ -242,8 +242,8 @@ class TakeOver:
         for event in arrived:
             for old, new in _pairs(event):
                 call.check()
-                found = changes(self._store.read_tree, old, new, differing=self._store.differing)
-                paths.update(change.path for change in found)
+                result = changes(self._store.read_tree, old, new, differing=self._store.differing)
+                paths.update(change.path for change in result)
         find = self._store.entry_in
         there = {path: file_at(find, last.tree, path) for path in paths}
         other = {path: entry for path, entry in there.items() if entry != file_at(find, now.tree, path)}
@@ -277,26 +277,26 @@ class TakeOver:
 
 
 def _named(event: Event) -> tuple[list[SnapshotId], set[ObjectId]]:
-    found = [event.head]
+    matches = [event.head]
     blobs: set[ObjectId] = set()
     if event.seen is not None:
-        found += [event.seen.before, event.seen.after]
+        matches += [event.seen.before, event.seen.after]
     what = event.what
     if isinstance(what, Operated):
-        found.append(what.before)
+        matches.append(what.before)
         effects = [*(what.effects or ()), *(effect for turn in what.turned for effect in turn.effects)]
         blobs |= {entry.oid for effect in effects for entry in (effect.old, effect.new) if entry is not None}
     elif hasattr(what, "files"):
         blobs |= {entry.oid for _, entry in what.files if entry is not None}
-    return [snapshot for snapshot in found if snapshot is not None], blobs
+    return [snapshot for snapshot in matches if snapshot is not None], blobs
 
 
 def _pairs(event: Event) -> list[tuple[ObjectId, ObjectId]]:
     """Returns the pairs of trees between which an event says that files changed."""
-    found = [] if event.seen is None else [(event.seen.before.tree, event.seen.after.tree)]
+    matches = [] if event.seen is None else [(event.seen.before.tree, event.seen.after.tree)]
     if isinstance(event.what, Operated) and event.head is not None:
-        found.append((event.what.before.tree, event.head.tree))
-    return found
+        matches.append((event.what.before.tree, event.head.tree))
+    return matches
 
 
 def _open(arrived: Collection[Event]) -> tuple[str, ...]:

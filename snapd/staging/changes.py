@@ -58,16 +58,16 @@ class FileMerge:
 
     def merge(self, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
         """Merges text like `Objects.merge`, but text that both sides have is not duplicated if their changes touch."""
-        found = self._merged(base, ours, theirs, MergeFavor.NORMAL, touching=False)
-        if found is not None or base is None:
-            return found
-        found = self._merged(base, ours, theirs, MergeFavor.NORMAL)
-        if found is None:
+        result = self._merged(base, ours, theirs, MergeFavor.NORMAL, touching=False)
+        if result is not None or base is None:
+            return result
+        result = self._merged(base, ours, theirs, MergeFavor.NORMAL)
+        if result is None:
             return None
-        counts = [Counter(self._contents.of(entry).split(b"\n")) for entry in (found, base, ours, theirs)]
+        counts = [Counter(self._contents.of(entry).split(b"\n")) for entry in (result, base, ours, theirs)]
         there, was, mine, other = counts
         added = (mine - was) & (other - was)
-        return None if any(there[line] > max(mine[line], other[line]) for line in added) else found
+        return None if any(there[line] > max(mine[line], other[line]) for line in added) else result
 
     def merge_for_ours(self, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
         """Merges text; where the changes overlap, ours win."""
@@ -96,8 +96,8 @@ class FileMerge:
     ) -> Entry | None:
         if not self._by_lines:
             return None
-        found = merged(self._contents.read, base, ours, theirs, favor, touching=touching)
-        return None if found is None else self._contents.add(*found)
+        result = merged(self._contents.read, base, ours, theirs, favor, touching=touching)
+        return None if result is None else self._contents.add(*result)
 
 
 @attrs.frozen
@@ -138,22 +138,22 @@ class Unit:
 
 def units(chains: Mapping[bytes, Chain], in_index: Callable[[bytes], bool]) -> list[Unit]:
     """Joins the changes of moved files, except if the index has separate files at the old and the new path."""
-    found = {path: Unit(path, (), chain) for path, chain in chains.items()}
+    result = {path: Unit(path, (), chain) for path, chain in chains.items()}
     for path in sorted(chains, key=lambda path: len(_origins(path, chains))):
         origin = chains[path][0].moved_from
-        if origin is None or origin not in found or origin == path:
+        if origin is None or origin not in result or origin == path:
             continue
-        sources = (*found[origin].sources, origin)
+        sources = (*result[origin].sources, origin)
         if in_index(path) and any(map(in_index, sources)):
             continue
-        before, after = found[origin].changes, chains[path]
+        before, after = result[origin].changes, chains[path]
         went, came = before[-1], after[0]
         # all empty files are the same blob, which proves no move
         if went.new is None and went.old is not None and came.new is not None and came.new.oid != EMPTY_BLOB:
             bridge = attrs.evolve(came, old=went.old, others=tuple(dict.fromkeys((*went.others, *came.others))))
-            del found[origin]
-            found[path] = Unit(path, sources, (*before[:-1], bridge, *after[1:]))
-    return [found[path] for path in sorted(found)]
+            del result[origin]
+            result[path] = Unit(path, sources, (*before[:-1], bridge, *after[1:]))
+    return [result[path] for path in sorted(result)]
 
 
 def _origins(path: bytes, chains: Mapping[bytes, Chain]) -> list[bytes]:
@@ -206,5 +206,5 @@ class Loader:
     def _side(self, row: dict[str, Any], tree: str, mode: str | None) -> Entry | None:
         if mode is None:
             return None
-        found = self._ask("snapshot/fileAt", {"hash": tree, "file": row.get("uri", row["file"])})
-        return self._contents.add(int(mode, 8), file_bytes(found["content"], found["encoding"]))
+        result = self._ask("snapshot/fileAt", {"hash": tree, "file": row.get("uri", row["file"])})
+        return self._contents.add(int(mode, 8), file_bytes(result["content"], result["encoding"]))

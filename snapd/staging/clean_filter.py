@@ -46,8 +46,8 @@ class Cleaner:
         self._index = index
         self._attributes: dict[bytes, dict[str, str]] = {}
         data = b"".join(path + b"\0" for path in paths)
-        told = repository.ask("check-attr", "-z", "--stdin", *_ASKED, data=data).split(b"\0")[:-1] if data else []
-        for path, name, value in zip(told[::3], told[1::3], told[2::3], strict=True):
+        text = repository.ask("check-attr", "-z", "--stdin", *_ASKED, data=data).split(b"\0")[:-1] if data else []
+        for path, name, value in zip(text[::3], text[1::3], text[2::3], strict=True):
             self._attributes.setdefault(path, {})[name.decode()] = value.decode("utf-8", "replace")
         self._detects = repository.setting("core.autocrlf").lower() in ("true", "yes", "on", "1", "input")
 
@@ -86,8 +86,8 @@ class Cleaner:
             for path, data in files:
                 words = ("hash-object", "-w", "--stdin", b"--path=" + path)
                 oids.append(repository.ask(*words, data=data, variables=apart).decode("ascii").strip())
-            found = blobs(repository, oids, apart)
-        return {file: found[oid] for file, oid in zip(files, oids, strict=True)}
+            result = blobs(repository, oids, apart)
+        return {file: result[oid] for file, oid in zip(files, oids, strict=True)}
 
     def _converts(self, path: bytes, data: bytes, *, keeps: bool) -> bool:
         """Returns whether git may convert these bytes; `keeps` is whether detected line ends stay as they are."""
@@ -117,16 +117,16 @@ class Cleaner:
     def _with_crlf(self) -> frozenset[bytes]:
         """Returns the files that have CRLF in the index."""
         asked = sorted(path for path in self._attributes if path in self._index.files)
-        found = set()
+        matches = set()
         for at in range(0, len(asked), _AT_ONCE):
-            told = self._repository.ask(
+            output = self._repository.ask(
                 "--literal-pathspecs", "ls-files", "-z", "--eol", "--", *asked[at : at + _AT_ONCE]
             )
-            for line in told.split(b"\0")[:-1]:
+            for line in output.split(b"\0")[:-1]:
                 ends, _, path = line.partition(b"\t")
                 if ends.startswith((b"i/crlf", b"i/mixed")):
-                    found.add(path)
-        return frozenset(found)
+                    matches.add(path)
+        return frozenset(matches)
 
     def _check_attributes(self, paths: Iterable[bytes]) -> None:
         """Raises `CannotCleanError` if attributes are only in the index, where `git hash-object` does not look."""

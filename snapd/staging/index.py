@@ -89,8 +89,8 @@ class Index:
         asked = [path for path in paths if path in self.files and self.files[path].oid in _EMPTY]
         if not asked:
             return frozenset()
-        found = repository.ask("diff-files", "-z", "--name-only", "--diff-filter=A").split(b"\0")
-        return frozenset(found[:-1]).intersection(asked)
+        result = repository.ask("diff-files", "-z", "--name-only", "--diff-filter=A").split(b"\0")
+        return frozenset(result[:-1]).intersection(asked)
 
     def clashes(self, puts: Sequence[IndexEdit]) -> list[bytes]:
         """Returns the paths that would need a directory where the index has a file, or the reverse."""
@@ -136,8 +136,8 @@ def store(repository: Repository, contents: Iterable[bytes]) -> list[str]:
             return []
         words = ("hash-object", "-w", "--no-filters", "--stdin-paths")
         variables = {"GIT_DIR": os.fsdecode(repository.git_dir)}
-        told = repository.git.ask(os.fsencode(folder), *words, data=b"\n".join(names) + b"\n", variables=variables)
-        return told.decode("ascii").split()
+        output = repository.git.ask(os.fsencode(folder), *words, data=b"\n".join(names) + b"\n", variables=variables)
+        return output.decode("ascii").split()
 
 
 def blobs(repository: Repository, oids: Iterable[str], variables: Mapping[str, str] | None = None) -> dict[str, bytes]:
@@ -145,16 +145,16 @@ def blobs(repository: Repository, oids: Iterable[str], variables: Mapping[str, s
     wanted = list(dict.fromkeys(oids))
     if not wanted:
         return {}
-    told = repository.ask(
+    output = repository.ask(
         "cat-file", "--batch", data="".join(f"{oid}\n" for oid in wanted).encode(), variables=variables
     )
-    found: dict[str, bytes] = {}
-    for oid, (_, kind, data) in zip(wanted, batch_objects(told), strict=True):
+    result: dict[str, bytes] = {}
+    for oid, (_, kind, data) in zip(wanted, batch_objects(output), strict=True):
         if kind != b"blob":
             named = kind.decode("ascii")
             raise GitFailed(f"the object {oid} of the index is {named}, not a blob", hint="'git fsck' says more")
-        found[oid] = data
-    return found
+        result[oid] = data
+    return result
 
 
 def _differs(now: StagedFile | None, then: StagedFile | None) -> bool:

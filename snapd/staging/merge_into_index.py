@@ -66,22 +66,22 @@ def _ways(
         yield _fold(ours, rest, texts)
     yield _fold(ours, changes, texts)
     for number, joined in enumerate(_joined(changes, texts), 1):
-        found = _beyond(ours, three_way(joined.old, ours, joined.new, texts.merge), changes, number, texts)
-        yield found if isinstance(found, Overlap) else _settled(found, changes, texts)
+        result = _beyond(ours, three_way(joined.old, ours, joined.new, texts.merge), changes, number, texts)
+        yield result if isinstance(result, Overlap) else _settled(result, changes, texts)
     for number in range(1, len(changes) + 1):
         later = changes[number].old if number < len(changes) else now()
-        found = _beyond(ours, _with_rest(ours, changes[:number], later, texts), changes, number, texts)
-        yield found if isinstance(found, Overlap) else attrs.evolve(found, overtaken=True)
+        result = _beyond(ours, _with_rest(ours, changes[:number], later, texts), changes, number, texts)
+        yield result if isinstance(result, Overlap) else attrs.evolve(result, overtaken=True)
 
 
 def _beyond(
     ours: Entry | None, begun: Entry | Overlap | None, changes: Chain, number: int, texts: FileMerge
 ) -> MergedEntry | Overlap:
     """Merges the remaining changes into `begun`, which has the first `number` of them."""
-    found = begun if isinstance(begun, Overlap) else _fold(begun, changes[number:], texts)
-    if isinstance(found, Overlap) or begun == ours:
-        return found
-    return MergedEntry(found.entry, (*changes[:number], *found.by))
+    merged_entry = begun if isinstance(begun, Overlap) else _fold(begun, changes[number:], texts)
+    if isinstance(merged_entry, Overlap) or begun == ours:
+        return merged_entry
+    return MergedEntry(merged_entry.entry, (*changes[:number], *merged_entry.by))
 
 
 def _settled(placed: MergedEntry, changes: Chain, texts: FileMerge) -> MergedEntry:
@@ -156,16 +156,16 @@ def _after(ours: Entry | None, changes: Chain, texts: FileMerge) -> Chain | None
     starts = [at for at in range(len(changes) - 1, -1, -1) if at == 0 or changes[at].old != changes[at - 1].new]
     for start in starts[:_STARTS]:
         file = changes[start].old
-        found: Chain | None = None
+        chain: Chain | None = None
         for at in range(start, len(changes)):
             after = three_way(changes[at].old, file, changes[at].new, texts.merge)
             if isinstance(after, Overlap):
                 break
             file = after
             if file == ours:
-                found = changes[at + 1 :]
-        if found is not None:
-            return found
+                chain = changes[at + 1 :]
+        if chain is not None:
+            return chain
     return None
 
 
@@ -173,24 +173,24 @@ def _fold(ours: Entry | None, changes: Sequence[Change], texts: FileMerge) -> Me
     """Merges changes one after the other."""
     by = []
     for change in changes:
-        found = three_way(change.old, ours, change.new, texts.merge)
-        if isinstance(found, Overlap):
-            return found
-        if found != ours:
+        merged_entry = three_way(change.old, ours, change.new, texts.merge)
+        if isinstance(merged_entry, Overlap):
+            return merged_entry
+        if merged_entry != ours:
             by.append(change)
-        ours = found
+        ours = merged_entry
     return MergedEntry(ours, tuple(by))
 
 
 def _joined(changes: Chain, texts: FileMerge) -> list[Delta]:
     """Returns the first change, the first two combined, and so on, without changes by others in between."""
-    found: list[Delta] = []
+    deltas: list[Delta] = []
     for change in changes:
-        if not found:
-            found.append(Delta(change.old, change.new))
+        if not deltas:
+            deltas.append(Delta(change.old, change.new))
             continue
-        new = three_way(change.old, found[-1].new, change.new, texts.merge)
+        new = three_way(change.old, deltas[-1].new, change.new, texts.merge)
         if isinstance(new, Overlap):
             break
-        found.append(Delta(found[0].old, new))
-    return found
+        deltas.append(Delta(deltas[0].old, new))
+    return deltas

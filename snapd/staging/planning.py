@@ -190,8 +190,8 @@ class Planner:
         """Returns the files of the index or HEAD with their bytes, except submodules."""
         names = {versions.name_of(unit) for unit in joined} & versions.files.keys()
         wanted = {name: versions.files[name] for name in names if versions.files[name].mode != GITLINK}
-        found = blobs(self._repository, (staged.oid for staged in wanted.values()))
-        return {name: self._contents.add(staged.mode, found[staged.oid]) for name, staged in wanted.items()}
+        result = blobs(self._repository, (staged.oid for staged in wanted.values()))
+        return {name: self._contents.add(staged.mode, result[staged.oid]) for name, staged in wanted.items()}
 
     def _place(
         self, ours: Entry | None, changes: Chain, texts: FileMerge, now: Callable[[], Entry | None]
@@ -218,16 +218,16 @@ class Planner:
 
     def _now(self, path: bytes, name: bytes, cleaner: Cleaner) -> Entry | None:
         """Returns the file in the work tree with the bytes of its blob; None for no file."""
-        found = self._repository.read(path)
-        if found is None:
+        result = self._repository.read(path)
+        if result is None:
             return None
-        return self._clean(path, name, [self._contents.add(*found)], cleaner)[0]
+        return self._clean(path, name, [self._contents.add(*result)], cleaner)[0]
 
     def _clean(self, path: bytes, name: bytes, entries: Sequence[Entry], cleaner: Cleaner) -> list[Entry]:
         files = [entry for entry in entries if entry.mode != SYMLINK]
         data = cleaner.clean([(path, name, self._contents.of(entry)) for entry in files])
-        found = {entry: self._contents.add(entry.mode, each) for entry, each in zip(files, data, strict=True)}
-        return [found.get(entry, entry) for entry in entries]
+        result = {entry: self._contents.add(entry.mode, each) for entry, each in zip(files, data, strict=True)}
+        return [result.get(entry, entry) for entry in entries]
 
 
 def _differing(known: Mapping[bytes, StagedFile], committed: Mapping[bytes, StagedFile]) -> set[bytes]:

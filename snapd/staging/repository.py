@@ -85,11 +85,11 @@ class StagingConflict(SnapdError):
 
 @attrs.frozen
 class GitResult:
-    """The result of a git command; `said` is its standard error."""
+    """The result of a git command; `stderr` is its standard error."""
 
     code: int
     out: bytes
-    said: str
+    stderr: str
 
 
 @attrs.frozen
@@ -135,12 +135,12 @@ class Git:
 def failed(words: tuple[str | bytes, ...], done: GitResult) -> GitFailed:
     """Returns the error for a failed command, with the first line of git's message."""
     command = next((os.fsdecode(word) for word in words if os.fsdecode(word)[:1] != "-"), "")
-    lines = done.said.splitlines() or [f"it ended with {done.code}"]
+    lines = done.stderr.splitlines() or [f"it ended with {done.code}"]
     # warnings may come before it, and in other languages it begins differently
     first = next((line for line in lines if line.startswith(_WRONG)), lines[0])
     for beginning in _WRONG:
         first = first.removeprefix(beginning)
-    return GitFailed(f"git {command}: {first}", said=done.said)
+    return GitFailed(f"git {command}: {first}", stderr=done.stderr)
 
 
 _UNDER_WAY = {
@@ -174,16 +174,16 @@ class Repository:
         inside = git.attempt(folder, "rev-parse", "--is-inside-work-tree")
         name = os.fsdecode(folder)
         if inside.code:
-            said = (inside.said.splitlines() or ["git does not say why"])[0].removeprefix("fatal: ")
+            stderr = (inside.stderr.splitlines() or ["git does not say why"])[0].removeprefix("fatal: ")
             # for a repository of another user, git explains what to do
-            hint = " ".join(inside.said.split()) if "safe.directory" in inside.said else None
-            raise NoGitRepository(f"{name}: {said}", hint=hint, path=name)
+            hint = " ".join(inside.stderr.split()) if "safe.directory" in inside.stderr else None
+            raise NoGitRepository(f"{name}: {stderr}", hint=hint, path=name)
         if inside.out.strip() != b"true":
             raise NoGitRepository(f"{name}: the git repository has no work tree here", path=name)
         asked = ("--show-toplevel",), ("--absolute-git-dir",), ("--git-path", "objects")
         # one per command, because a path may contain line feeds
-        found = [git.ask(folder, "rev-parse", *words).removesuffix(b"\n") for words in asked]
-        return cls(git, *(os.path.realpath(os.path.join(folder, path)) for path in found))
+        matches = [git.ask(folder, "rev-parse", *words).removesuffix(b"\n") for words in asked]
+        return cls(git, *(os.path.realpath(os.path.join(folder, path)) for path in matches))
 
     @property
     def lock(self) -> bytes:
@@ -215,7 +215,7 @@ class Repository:
         """Returns the value of a git setting; empty if it is not set."""
         done = self.git.attempt(self.top, "config", "--get", name)
         if done.code > 1:
-            raise GitFailed(f"git config: {done.said}", said=done.said)
+            raise GitFailed(f"git config: {done.stderr}", stderr=done.stderr)
         return done.out.decode("utf-8", "replace").removesuffix("\n")
 
     def is_set(self, name: str, *, default: bool) -> bool:
@@ -230,7 +230,7 @@ class Repository:
             return frozenset()
         done = self.git.attempt(self.top, "check-ignore", "-z", "--stdin", data=data)
         if done.code > 1:
-            raise GitFailed(f"git check-ignore: {done.said}", said=done.said)
+            raise GitFailed(f"git check-ignore: {done.stderr}", stderr=done.stderr)
         return frozenset(done.out.split(b"\0")[:-1])
 
     def read(self, path: bytes) -> tuple[int, bytes] | None:

@@ -76,26 +76,26 @@ def adopt(
 
 def _adopt_packs(repository: ShadowRepository, source: str, missing: set[ObjectId]) -> set[ObjectId]:
     directory = os.path.join(source, "pack")
-    found: set[ObjectId] = set()
+    object_ids: set[ObjectId] = set()
     for name in _names(directory):
-        if len(found) == len(missing):
+        if len(object_ids) == len(missing):
             break
         if name.startswith("pack-") and name.endswith(".idx"):
-            found |= _adopt_pack(repository, os.path.join(directory, name[:-4]), missing - found)
-    if found:
+            object_ids |= _adopt_pack(repository, os.path.join(directory, name[:-4]), missing - object_ids)
+    if object_ids:
         with os_errors(repository.pack_directory):
             sync_directory(repository.pack_directory)
         repository.packs.forget()
-    return found
+    return object_ids
 
 
 def _adopt_pack(repository: ShadowRepository, base: str, missing: set[ObjectId]) -> set[ObjectId]:
     theirs = PackIndex.load(f"{base}.idx", f"{base}.pack")
-    if theirs is None or not (found := theirs.among(missing)):
+    if theirs is None or not (object_ids := theirs.among(missing)):
         return set()
     temporary = os.path.join(repository.pack_directory, f"tmp_adopt_{secrets.token_hex(8)}")
     pack, index = f"{temporary}.pack_", f"{temporary}.idx_"
-    budget = max(COPY_BYTES, COPY_BYTES_EACH * len(found))
+    budget = max(COPY_BYTES, COPY_BYTES_EACH * len(object_ids))
     try:
         # git deletes the index first, so if both exist in this order, they belong together
         if not own_file(f"{base}.pack", pack, budget) or not own_file(f"{base}.idx", index, budget):
@@ -113,7 +113,7 @@ def _adopt_pack(repository: ShadowRepository, base: str, missing: set[ObjectId])
             os.rename(pack, f"{name}.pack")
             failpoint("adopt.rename_index")
             os.rename(index, f"{name}.idx")
-        return found
+        return object_ids
     finally:
         # a rename onto another name of the same file leaves both names
         remove_if_there(pack)
@@ -132,21 +132,21 @@ def adopt_loose(repository: ShadowRepository, source: str, missing: set[ObjectId
 
 def _pack_loose(repository: ShadowRepository, source: str, there: set[ObjectId]) -> set[ObjectId]:
     """Makes one pack of the sound objects that fit into memory easily; returns these."""
-    found: set[ObjectId] = set()
+    object_ids: set[ObjectId] = set()
     pack = PackWriter(repository.pack_directory)
     try:
         for oid in there:
             whole = _small_object(object_path(source, oid), oid)
             if whole is not None:
                 pack.add(oid, pack_object(*whole))
-                found.add(oid)
-        if found:
+                object_ids.add(oid)
+        if object_ids:
             pack.finish()
             repository.packs.forget()
     finally:
         # after `finish`, this removes nothing
         pack.discard()
-    return found
+    return object_ids
 
 
 def _small_object(path: str, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
@@ -159,7 +159,7 @@ def _small_object(path: str, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
 
 
 def _own_loose(repository: ShadowRepository, source: str, there: set[ObjectId]) -> set[ObjectId]:
-    found: set[ObjectId] = set()
+    object_ids: set[ObjectId] = set()
     for oid in there:
         temporary = os.path.join(repository.objects, f"tmp_obj_{secrets.token_hex(8)}")
         try:
@@ -168,16 +168,16 @@ def _own_loose(repository: ShadowRepository, source: str, there: set[ObjectId]) 
             with os_errors(repository.objects):
                 sync_if_there(temporary)
                 move_in(temporary, object_path(repository.objects, oid))
-            found.add(oid)
+            object_ids.add(oid)
         finally:
             remove_if_there(temporary)
-    directories = {os.path.dirname(object_path(repository.objects, oid)) for oid in found}
+    directories = {os.path.dirname(object_path(repository.objects, oid)) for oid in object_ids}
     with os_errors(repository.objects):
         for directory in sorted(directories):
             sync_directory(directory)
-        if found:
+        if object_ids:
             sync_directory(repository.objects)
-    return found
+    return object_ids
 
 
 def loose_among(objects: str, wanted: Collection[ObjectId]) -> Iterator[ObjectId]:
@@ -271,27 +271,27 @@ class ProjectBlobs:
         Without loose objects: checking one takes as long as reading the file it was made from, and git does not sync
         them.
         """
-        found: dict[ObjectId, int] = {}
+        result: dict[ObjectId, int] = {}
         missing = set(wanted)
         for packs in self._packs:
             with ignoring_unreadable():
                 for index in packs.now().indexes.values():
-                    found.update((oid, size) for oid, kind, size in index.describe_all(missing) if kind == "blob")
-                    missing -= found.keys()
-        return found
+                    result.update((oid, size) for oid, kind, size in index.describe_all(missing) if kind == "blob")
+                    missing -= result.keys()
+        return result
 
     def files_at(self, commit: ObjectId, paths: Collection[RelPath], *, is_stash: bool) -> dict[RelPath, Entry]:
         """Returns the readable files and symlinks that a commit has at some paths.
 
         `is_stash` marks an entry of the stash, whose third parent has the files that git did not track.
         """
-        found: dict[RelPath, Entry] = {}
+        result: dict[RelPath, Entry] = {}
         tree, parents = self._links(commit)
         for each in [tree, *(self._links(parent)[0] for parent in parents[2:] if is_stash)]:
             if each is not None:
                 there = ((path, file_at(self._entry, each, path)) for path in paths)
-                found |= {path: entry for path, entry in there if entry is not None}
-        return found
+                result |= {path: entry for path, entry in there if entry is not None}
+        return result
 
     def _links(self, commit: ObjectId) -> tuple[ObjectId | None, list[ObjectId]]:
         head = (self.read(commit, PACKED_BYTES, "commit") or b"").partition(b"\n\n")[0]
@@ -307,13 +307,13 @@ class ProjectBlobs:
     def read(self, oid: ObjectId, most: int, kind: ObjectKind = "blob") -> bytes | None:
         """Reads an object, which matches its id; None if it is missing, damaged, or larger than `most` bytes."""
         for directory, packs in zip(self._directories, self._packs, strict=True):
-            found = None
+            result = None
             with ignoring_unreadable():
-                found = packs.read(oid, most)
+                result = packs.read(oid, most)
             with ignoring_unreadable(), suppress(StoreCorrupt):
-                found = found or _read_loose(object_path(directory, oid), oid, most)
-            if found is not None:
-                return found[1] if found[0] == kind else None
+                result = result or _read_loose(object_path(directory, oid), oid, most)
+            if result is not None:
+                return result[1] if result[0] == kind else None
         return None
 
 

@@ -73,9 +73,9 @@ class Notes:
         return first
 
     def _first_number(self) -> int:
-        found = self._read().get(NUMBERS, "")
-        if found.isdecimal():
-            return int(found)
+        result = self._read().get(NUMBERS, "")
+        if result.isdecimal():
+            return int(result)
         if not ReferenceDatabase(self._store).read().targets:
             # nothing was ever announced
             return 1
@@ -85,11 +85,11 @@ class Notes:
     def _read(self) -> dict[str, str]:
         if self._texts is None:
             data = read_if_there(self._path)
-            found = {} if data is None else decode(data)
-            if found is None:
+            result = {} if data is None else decode(data)
+            if result is None:
                 logger.warning("%s is damaged, and is kept in quarantine", self._path)
                 Quarantine(self._store).move(self._path, "its checksum does not match")
-            self._texts = found or {}
+            self._texts = result or {}
         return self._texts
 
     def _write(self, texts: dict[str, str]) -> None:
@@ -105,5 +105,5 @@ def decode(data: bytes) -> dict[str, str] | None:
     checksum, _, text = data.removesuffix(b"\n").partition(b" ")
     if checksum != b"%08x" % zlib.crc32(text):
         return None
-    found: dict[str, str] = json.loads(text)
-    return found
+    result: dict[str, str] = json.loads(text)
+    return result

@@ -151,12 +151,12 @@ def renames(
         diff = before.diff_to_tree(after, flags=DiffOption.NORMAL)
         how = DiffFind.FIND_RENAMES | DiffFind.FIND_DONT_IGNORE_WHITESPACE
         diff.find_similar(how, rename_threshold=_SIMILAR_PERCENT, rename_limit=_CANDIDATES)
-        found = {
+        result = {
             delta.new_file.raw_path: delta.old_file.raw_path
             for delta in diff.deltas
             if delta.status == DeltaStatus.RENAMED
         }
-        return found | _moved_links(diff)
+        return result | _moved_links(diff)
     except (KeyError, pygit2.GitError) as error:
         if backend.error is not None:
             raise backend.error from error
@@ -236,11 +236,11 @@ class ObjectStore:
     ) -> Iterator[Change]:
         """Lists what differs between two snapshots, without what only went out of sight; see `trees.changes`."""
         trees = _tree(old), _tree(new)
-        found = changes(self.read_tree, *trees, after=after, only=only, differing=self.differing)
+        matches = changes(self.read_tree, *trees, after=after, only=only, differing=self.differing)
         if trees[0] == trees[1]:
-            return found
+            return matches
         went, came = self.left_out(new), self.left_out(old)
-        return drop_out_of_sight(found, went, came) if went or came else found
+        return drop_out_of_sight(matches, went, came) if went or came else matches
 
     def renames(self, old: State, new: State) -> dict[RelPath, RelPath]:
         """Returns the old path of each moved file, by its new one."""

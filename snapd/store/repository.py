@@ -116,9 +116,9 @@ class ShadowRepository:
 
     def read_small_blob(self, oid: ObjectId, most: int) -> bytes | None:
         """Reads a file; None if it has more than `most` bytes."""
-        found = self.packs.read(oid, most)
-        if found is not None and found[0] == "blob":
-            return found[1]
+        result = self.packs.read(oid, most)
+        if result is not None and result[0] == "blob":
+            return result[1]
         return None if self.blob_size(oid) > most else self.read_blob(oid)
 
     def read_tree(self, oid: ObjectId) -> tuple[TreeEntry, ...]:
@@ -200,17 +200,17 @@ class ShadowRepository:
         while True:
             sweeps = self._sweeps
             # packs again: a git command run on the store may just have packed it
-            found = in_packs(oid) or loose(object_path(self.objects, oid), oid) or in_packs(oid)
-            if found is not None:
-                return found
+            t = in_packs(oid) or loose(object_path(self.objects, oid), oid) or in_packs(oid)
+            if t is not None:
+                return t
             # otherwise its file was removed meanwhile, and it is in another one now
             if self._sweeps == sweeps:
                 self.check_present()
                 raise self._damaged(oid)
 
     def _read(self, oid: ObjectId, kind: ObjectKind) -> bytes:
-        found, data = self.read(oid)
-        if found != kind:
+        result, data = self.read(oid)
+        if result != kind:
             raise self._damaged(oid)
         return data
 

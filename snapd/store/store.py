@@ -107,10 +107,10 @@ class Store(ObjectStore):
 
     def find(self, tree: ObjectId) -> Snapshot:
         """Loads the latest snapshot with this tree; raises `UnknownSnapshot`, or `StoreCorrupt` if it is unreadable."""
-        found = self._known(tree)
-        if found is None:
+        result = self._known(tree)
+        if result is None:
             raise UnknownSnapshot(f"no snapshot {tree.hex()} in this workspace", hash=tree.hex())
-        return self.load(found)
+        return self.load(result)
 
     def knows(self, tree: ObjectId) -> bool:
         """Whether there is a snapshot with this tree."""
@@ -134,10 +134,10 @@ class Store(ObjectStore):
 
     def _known(self, tree: ObjectId) -> SnapshotId | None:
         self._forget_dropped()
-        found = self._snapshots.get(tree)
-        if found is None and (taken := self.timeline.taken_last(tree)) is not None:
-            found = self._snapshots.setdefault(tree, taken.snapshot)
-        return found
+        snapshot_id = self._snapshots.get(tree)
+        if snapshot_id is None and (taken := self.timeline.taken_last(tree)) is not None:
+            snapshot_id = self._snapshots.setdefault(tree, taken.snapshot)
+        return snapshot_id
 
     def _forget_dropped(self) -> None:
         if self._epoch != self.timeline.epoch or len(self._snapshots) > _REMEMBERED:
@@ -147,7 +147,7 @@ class Store(ObjectStore):
             self._snapshots.clear()
 
     def _remember(self, event: Event) -> None:
-        self._coverages |= {found.coverage for found in snapshots(event).values()}
+        self._coverages |= {result.coverage for result in snapshots(event).values()}
         for taken in taken_by(event, None):
             if taken.kind != "look" or taken.is_base:
                 self._snapshots[taken.tree] = taken.snapshot
@@ -158,9 +158,9 @@ class Store(ObjectStore):
         self, snapshot: Snapshot, kind: RecordKind, *, is_base: bool = False, operation_id: OperationId | None = None
     ) -> Event:
         """Makes the next event, which only records a snapshot; see `Recorded`."""
-        found = self.identify(snapshot)
-        head = found if kind == "track" and self.timeline.head is None else None
-        what = Recorded(kind, found, is_base or kind == "track", operation_id)
+        result = self.identify(snapshot)
+        head = result if kind == "track" and self.timeline.head is None else None
+        what = Recorded(kind, result, is_base or kind == "track", operation_id)
         return Event(self.timeline.next_seq, time.time_ns() // 1_000_000, head, None, what)
 
     def record(self, snapshot: Snapshot, kind: RecordKind, operation_id: OperationId | None = None) -> None:
@@ -309,9 +309,9 @@ class Store(ObjectStore):
         self.scheduler.stop()
         settle = self.repository.journal.checkpoint
         try:
-            found = repair(self.path, directories, work_tree, settle, call, self.timeline.agrees)
+            check_report = repair(self.path, directories, work_tree, settle, call, self.timeline.agrees)
         finally:
             self.repository.forget_packs()
-        if found.problems:
+        if check_report.problems:
             self.timeline.forget()
-        return found
+        return check_report

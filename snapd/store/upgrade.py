@@ -137,10 +137,10 @@ def _intent_of(data: bytes) -> bytes:
 
 
 def _number_of(data: bytes) -> str:
-    found = re.fullmatch(rb"([1-9][0-9]*) ([0-9a-f]{8})\n", data)
-    if found is None or zlib.crc32(found[1]) != int(found[2], 16):
+    match = re.fullmatch(rb"([1-9][0-9]*) ([0-9a-f]{8})\n", data)
+    if match is None or zlib.crc32(match[1]) != int(match[2], 16):
         raise ValueError("its checksum does not match")
-    return found[1].decode("ascii")
+    return match[1].decode("ascii")
 
 
 def _make_events(repository: ShadowRepository) -> None:
@@ -152,7 +152,7 @@ def _make_events(repository: ShadowRepository) -> None:
     }
     moved: Mapping[str, ObjectId] = {}
     if days:
-        records = sorted((record for found in days.values() for record in found), key=lambda record: record.seq)
+        records = sorted((record for result in days.values() for record in result), key=lambda record: record.seq)
         chains = {name: head for name, head in references.items() if name.startswith(CHAINS) and name not in days}
         moved = _convert(repository, records, chains)
     for name in references:
@@ -167,15 +167,15 @@ def _records(repository: ShadowRepository, head: ObjectId) -> Iterator[_Record]:
     commit: str | None = head.hex()
     while commit is not None:
         try:
-            found = _RECORD.fullmatch(repository.read_commit(bytes.fromhex(commit)).decode("ascii", "replace"))
+            match = _RECORD.fullmatch(repository.read_commit(bytes.fromhex(commit)).decode("ascii", "replace"))
         except StoreCorrupt:
             return
-        if found is None:
+        if match is None:
             return
-        kind: Any = found["kind"]
-        snapshot = SnapshotId(bytes.fromhex(found["tree"]), bytes.fromhex(found["coverage"]))
-        yield _Record(int(found["seq"]), kind, snapshot, int(found["seconds"]))
-        commit = found["parent"]
+        kind: Any = match["kind"]
+        snapshot = SnapshotId(bytes.fromhex(match["tree"]), bytes.fromhex(match["coverage"]))
+        yield _Record(int(match["seq"]), kind, snapshot, int(match["seconds"]))
+        commit = match["parent"]
 
 
 def _convert(
@@ -222,26 +222,26 @@ def _links(repository: ShadowRepository, heads: Mapping[str, ObjectId]) -> tuple
 
 def _merged(records: Sequence[_Record], events: Sequence[Event]) -> list[Event]:
     """Merges all events in order; those of records have no number, and events that caused a record are marked so."""
-    found = list(events)
+    matches = list(events)
     alone: deque[tuple[int, Event]] = deque()
     # the place after the last event that made a record, and after the last record
     place = 0
     for record in records:
-        near = range(place, min(len(found), place + _NEAR))
-        maker = next((at for at in near if record.was_made_by(found[at])), None)
+        near = range(place, min(len(matches), place + _NEAR))
+        maker = next((at for at in near if record.was_made_by(matches[at])), None)
         if maker is not None:
-            found[maker] = _with_residue(found[maker], record)
+            matches[maker] = _with_residue(matches[maker], record)
             place = maker + 1
             continue
-        operation = next((at for at in near if _begins_with(record, found[at])), None)
+        operation = next((at for at in near if _begins_with(record, matches[at])), None)
         if operation is not None:
             place = operation
-        while place < len(found) and found[place].milliseconds < record.seconds * 1000:
+        while place < len(matches) and matches[place].milliseconds < record.seconds * 1000:
             place += 1
-        named = None if operation is None else getattr(found[operation].what, "operation_id", None)
+        named = None if operation is None else getattr(matches[operation].what, "operation_id", None)
         alone.append((place, record.as_event(named)))
     merged: list[Event] = []
-    for at, event in enumerate([*found, None]):
+    for at, event in enumerate([*matches, None]):
         while alone and alone[0][0] <= at:
             merged.append(alone.popleft()[1])
         if event is not None:

@@ -137,9 +137,9 @@ class Mounts:
         return frozenset((number, point) for number, point in points if (point + b"/").startswith(self._below))
 
 
-def unescaped(found: re.Match[bytes]) -> bytes:
+def unescaped(match: re.Match[bytes]) -> bytes:
     """Returns the byte of an octal escape in `/proc/self/mountinfo`."""
-    return bytes((int(found[1], 8),))
+    return bytes((int(match[1], 8),))
 
 
 def field(path: str, name: str) -> bytes:
@@ -227,14 +227,14 @@ class InotifyClock:
         self._trouble: str | None = None
         self._pause = SHORTEST_PAUSE
         self._try_at = 0.0
-        self._queues: _Queues | None = None
+        self.queues: _Queues | None = None
         self._marks.doubt("the folder was opened")
         self._open_queues()
 
     @property
     def kind(self) -> str:
         """`inotify`; `none` while nothing is watched, and every scan is a full one."""
-        return "inotify" if self._queues is not None else "none"
+        return "inotify" if self.queues is not None else "none"
 
     @property
     def reason(self) -> str | None:
@@ -244,26 +244,26 @@ class InotifyClock:
     @property
     def exact(self) -> bool:
         """See `Clock.exact`."""
-        return self._queues is not None
+        return self.queues is not None
 
     def watch(self, descriptor: int, directory: WatchedDirectory) -> None:
         """See `Clock.watch`."""
         with self._lock:
-            if self._queues is None:
+            if self.queues is None:
                 return
             try:
-                watch = self._queues.inotify.add(descriptor)
+                watch = self.queues.inotify.add(descriptor)
             except OSError as error:
                 if error.errno not in _WATCHES_USED_UP:
                     raise
                 self._give_up(_NONE_LEFT)
                 return
-            if self._queues.written is not None:
+            if self.queues.written is not None:
                 try:
-                    self._queues.written.add(descriptor)
+                    self.queues.written.add(descriptor)
                 except OSError as error:
                     logger.info("fanotify ended, a new name that goes again causes a look at all files: %s", error)
-                    self._queues.stop_writes()
+                    self.queues.stop_writes()
                     self._marks.doubt("fanotify no longer reports which files were written to")
             self._put(watch, directory)
 
@@ -272,7 +272,7 @@ class InotifyClock:
         with self._lock:
             watch, directory.watch = directory.watch, -1
             # the directory may have moved: another node may have its watch
-            if self._queues is not None and self._directories.get(watch) is directory:
+            if self.queues is not None and self._directories.get(watch) is directory:
                 del self._directories[watch]
                 if self._transient_names.has_new_names(watch):
                     self._marks.doubt("a directory with names that came since the last look is gone")
@@ -280,20 +280,20 @@ class InotifyClock:
                     # the lister process may just have found the directory elsewhere, with the same watch
                     self._dropped.add(watch)
                 else:
-                    self._queues.inotify.remove(watch)
+                    self.queues.inotify.remove(watch)
 
     def share_queues(self) -> tuple[int, ...]:
         """See `Clock.share_queues`."""
         with self._lock:
-            if self._queues is None:
+            if self.queues is None:
                 return ()
             self._is_shared = True
-            return self._queues.share_queues()
+            return self.queues.share_queues()
 
     def adopt_watch(self, watch: int, directory: WatchedDirectory) -> None:
         """See `Clock.adopt_watch`."""
         with self._lock:
-            if self._queues is None:
+            if self.queues is None:
                 return
             was_another = watch in self._dropped or self._directories.get(watch, directory) is not directory
             self._put(watch, directory)
@@ -313,20 +313,20 @@ class InotifyClock:
             self._unadopted.clear()
             orphans, self._dropped = self._dropped, set()
             for watch in orphans:
-                if self._queues is not None and watch not in self._directories:
-                    self._queues.inotify.remove(watch)
+                if self.queues is not None and watch not in self._directories:
+                    self.queues.inotify.remove(watch)
 
     def take(self) -> Marks:
         """See `Clock.take`."""
         with self._lock:
-            if self._queues is None and not self._closed and monotonic() >= self._try_at:
+            if self.queues is None and not self._closed and monotonic() >= self._try_at:
                 self._open_queues()
             self._remove_doubtful()
             self._collect()
             if self._transient_names.moved_out():
                 self._marks.doubt(_CAME_AND_WENT)
             taken, self._marks = self._marks, Marks()
-            if self._queues is None:
+            if self.queues is None:
                 self._marks.doubt(self._trouble or "")
             elif not taken:
                 # the scan has seen everything, and watches all of it
@@ -342,8 +342,8 @@ class InotifyClock:
     def listen(self, on_change: Callable[[], None]) -> None:
         """See `Clock.listen`."""
         with self._lock:
-            descriptor = self._queues.inotify.descriptor if self._queues is not None else None
-            self._listener = _Listener(descriptor, self._gather, on_change)
+            descriptor = self.queues.inotify.descriptor if self.queues is not None else None
+            self._listener = _Listener(descriptor, self.gather, on_change)
 
     def stop_listening(self) -> None:
         """See `Clock.stop_listening`."""
@@ -359,7 +359,7 @@ class InotifyClock:
             self._closed = True
             self._close_queues()
 
-    def _gather(self) -> bool:
+    def gather(self) -> bool:
         """Empties the kernel's queue before it overflows; returns whether anything is marked."""
         with self._lock:
             self._collect()
@@ -386,15 +386,15 @@ class InotifyClock:
             self._marks.add(directory, name)
 
     def _collect(self) -> None:
-        if self._queues is None:
+        if self.queues is None:
             return
-        is_ready, is_mounted = self._queues.poll()
+        is_ready, is_mounted = self.queues.poll()
         if not is_ready:
             return
         marks = self._marks
         if is_mounted:
             marks.doubt("something was mounted or unmounted")
-        for event in self._queues.inotify.read():
+        for event in self.queues.inotify.read():
             watch, mask, name, _ = event
             directory = self._directories.get(watch)
             if mask & OVERFLOW or mask & UNMOUNT:
@@ -405,11 +405,11 @@ class InotifyClock:
                 self._mark(watch, directory, mask, name)
             elif self._is_shared:
                 self._unadopted.setdefault(watch, []).append((mask, name))
-            if (self._queues.written is None or mask & DIRECTORY) and self._transient_names.follow(event):
+            if (self.queues.written is None or mask & DIRECTORY) and self._transient_names.follow(event):
                 marks.doubt(_CAME_AND_WENT)
-        if self._queues.written is not None:
+        if self.queues.written is not None:
             try:
-                marks.inodes |= self._queues.written.read()
+                marks.inodes |= self.queues.written.read()
             except Overflow:
                 marks.doubt("the kernel's queue overflowed")
 
@@ -423,13 +423,13 @@ class InotifyClock:
         """Ends the doubtful watches that the full scan did not renew."""
         doubted, self._doubted = self._doubted, {}
         for watch, directory in doubted.items():
-            if self._queues is not None and self._directories.get(watch) is directory and directory.watch != watch:
+            if self.queues is not None and self._directories.get(watch) is directory and directory.watch != watch:
                 del self._directories[watch]
-                self._queues.inotify.remove(watch)
+                self.queues.inotify.remove(watch)
 
     def _open_queues(self) -> None:
         try:
-            self._queues = _Queues(self._root)
+            self.queues = _Queues(self._root)
         except Unsupported:
             raise
         except OSError as error:
@@ -441,7 +441,7 @@ class InotifyClock:
             self._marks.doubt("watching again after a pause")
         self._trouble = None
         if self._listener is not None:
-            self._listener.follow(self._queues.inotify.descriptor)
+            self._listener.follow(self.queues.inotify.descriptor)
 
     def _give_up(self, why: str) -> None:
         """Releases the watches, and sets the time of the next attempt."""
@@ -455,12 +455,12 @@ class InotifyClock:
         self._marks.doubt(why)
 
     def _close_queues(self) -> None:
-        if self._queues is None:
+        if self.queues is None:
             return
         if self._listener is not None:
             self._listener.follow(None)
-        self._queues.close()
-        self._queues = None
+        self.queues.close()
+        self.queues = None
         for directory in self._directories.values():
             directory.watch = -1
         self._directories.clear()
@@ -476,7 +476,7 @@ class _Listener:
 
     def __init__(self, descriptor: int | None, gather: Callable[[], bool], on_change: Callable[[], None]) -> None:
         self._descriptor = descriptor
-        self._gather = gather
+        self.gather = gather
         self._on_change = on_change
         self._stopped = threading.Event()
         self._wake, self._waker = os.pipe()
@@ -503,9 +503,9 @@ class _Listener:
             if descriptor is not None:
                 poll.register(descriptor, select.POLLIN)
             ready = poll.poll(None if descriptor is not None else POLL_SECONDS * 1000)
-            if any(found == self._wake for found, _ in ready):
+            if any(result == self._wake for result, _ in ready):
                 os.read(self._wake, 1)
                 continue
-            if self._gather():
+            if self.gather():
                 self._on_change()
             self._stopped.wait(_GATHER_SECONDS)

@@ -214,7 +214,7 @@ class Fanotify:
     """
 
     def __init__(self, layout: Layout) -> None:
-        self._layout = layout
+        self.layout = layout
         start = _function("fanotify_init", ctypes.c_uint, ctypes.c_uint)
         self.descriptor: int = start(_CLOSE_ON_EXEC | _NON_BLOCKING | _REPORT_FILE_ID, 0)
         if self.descriptor < 0:
@@ -255,7 +255,7 @@ class Fanotify:
         at += _INFO.size
         size, _ = HANDLE.unpack_from(data, at)
         at += HANDLE.size
-        return self._layout.inode(data[at : at + size])
+        return self.layout.inode(data[at : at + size])
 
 
 class SharedQueues:

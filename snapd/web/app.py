@@ -201,6 +201,6 @@ def _files(folder: str) -> Iterator[tuple[str, tuple[bytes, str]]]:
             if kind is None or not os.path.isfile(full):
                 continue
             with open(full, "rb") as file:
-                found = file.read(), kind
+                result = file.read(), kind
             path = "/" + os.path.relpath(full, folder).replace(os.sep, "/")
-            yield ("/" if path == "/index.html" else path), found
+            yield ("/" if path == "/index.html" else path), result

@@ -32,7 +32,7 @@ def _of_http(name: str, status: int, hint: str) -> type[SnapdError]:
 
 
 NotFound = _of_http("notFound", 404, "'/openapi.json' lists the routes")
-MethodNotAllowed = _of_http("methodNotAllowed", 405, "'/openapi.json' lists the routes, each with its verb")
+MethodNotAllowed = _of_http("methodNotAllowed", 405, "'/openapi.json' lists the routes with their methods")
 LoginNeeded = _of_http(
     "unauthorized", 401, "open the address that 'snapd web' printed, or send its token as 'Authorization: Bearer TOKEN'"
 )
@@ -44,7 +44,7 @@ BodyTooLarge = _of_http("bodyTooLarge", 413, "name fewer files in one request")
 BodyTooSlow = _of_http("bodyTooSlow", 408, "send the request again")
 WrongContentType = _of_http("wrongContentType", 415, "send JSON, with 'Content-Type: application/json'")
 Busy = _of_http("busy", 503, "close other pages of this server, then try again")
-Defect = _of_http("internalError", 500, "the server's standard error says more; try again")
+Defect = _of_http("internalError", 500, "see the server's standard error for details, then try again")
 
 
 def status_of(error: SnapdError) -> int:

@@ -158,10 +158,10 @@ def _with_headers(send: Send) -> Send:
 
 
 def _grouped(headers: list[tuple[bytes, bytes]]) -> dict[bytes, list[bytes]]:
-    found: dict[bytes, list[bytes]] = {}
+    result: dict[bytes, list[bytes]] = {}
     for name, value in headers:
-        found.setdefault(name, []).append(value)
-    return found
+        result.setdefault(name, []).append(value)
+    return result
 
 
 def _text(value: bytes) -> str:

@@ -77,11 +77,11 @@ class EventQueue:
             await asyncio.wait_for(self._came.wait(), seconds)
         except TimeoutError:
             return []
-        found, self._events = self._events, []
+        events, self._events = self._events, []
         self._bytes = 0
         if not self.has_ended.is_set():
             self._came.clear()
-        return found
+        return events
 
 
 class Hub:

@@ -47,26 +47,26 @@ class WorkTree:
     ) -> None:
         self.root = root
         self._umask = umask
-        self._hidden = hidden
+        self.hidden = hidden
         self._stuck: tuple[RelPath, ...] = ()
         try:
-            self._descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            self.descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except (NotADirectoryError, FileNotFoundError) as error:
             raise WorkspaceRefused(f"{os.fsdecode(root)} is not a directory", path=os.fsdecode(root)) from error
         except OSError as error:
             raise error_from_os_error(error, root) from error
-        status = os.fstat(self._descriptor)
+        status = os.fstat(self.descriptor)
         self.identity = (status.st_dev, status.st_ino)
-        self.rules = RuleSource(root, self._descriptor, user)
-        self.clock = open_clock(watcher, root, self._descriptor, OWN_TEMPORARY.fullmatch)
-        self.scanner = Scanner(self._descriptor, status.st_dev, self.rules, hidden, self.clock, umask)
+        self.rules = RuleSource(root, self.descriptor, user)
+        self.clock = open_clock(watcher, root, self.descriptor, OWN_TEMPORARY.fullmatch)
+        self.scanner = Scanner(self.descriptor, status.st_dev, self.rules, hidden, self.clock, umask)
         self.state = self.scanner.state
 
     def close(self) -> None:
         """Closes the folder and saves its state."""
         self.scanner.close()
         self.clock.close()
-        os.close(self._descriptor)
+        os.close(self.descriptor)
 
     @property
     def origins(self) -> Mapping[RelPath, tuple[FormerName, ...]]:
@@ -135,7 +135,7 @@ class WorkTree:
 
     def holds_store(self, path: RelPath) -> bool:
         """Returns whether the store is in or below a directory, which must then keep its name."""
-        return self._hidden is not None and path in (self._hidden, *parents(self._hidden))
+        return self.hidden is not None and path in (self.hidden, *parents(self.hidden))
 
     def is_ignored(self, path: RelPath) -> bool:
         """Returns whether a file there, or a directory above it, is ignored, as of the last capture."""
@@ -154,16 +154,16 @@ class WorkTree:
     def occupant(self, path: RelPath) -> os.stat_result | None:
         """Returns the current status of a path, captured or not; None if nothing is there."""
         with os_errors(path):
-            return lstat_at(self._descriptor, path)
+            return lstat_at(self.descriptor, path)
 
     def content(self, path: RelPath, most: int) -> bytes | None:
         """Returns the current bytes of a file, captured or not; see `stable_read.content`."""
-        return content(self._descriptor, path, most)
+        return content(self.descriptor, path, most)
 
     def apply(self, plan: Plan, chunks: Callable[[ObjectId], Iterator[bytes]], call: Call) -> tuple[FileOutcome, ...]:
         """Applies a plan; see `Applier.apply`."""
         self.check_present()
-        outcomes = Applier(self._descriptor, self._umask, chunks).apply(plan, call)
+        outcomes = Applier(self.descriptor, self._umask, chunks).apply(plan, call)
         self._stuck = tuple(file.path for file in outcomes if file.outcome in ("conflict", "failed"))
         return outcomes
 
@@ -191,4 +191,4 @@ class WorkTree:
     ) -> None:
         """Removes the staged files of a killed `apply`; see `files.sweep`."""
         self.check_present()
-        sweep(self._descriptor, directories, entries, chunks, call)
+        sweep(self.descriptor, directories, entries, chunks, call)

@@ -168,7 +168,7 @@ class Talk:
 
     def settle(self) -> None:
         """Waits until everything that was ordered is done, or has failed."""
-        for recording in self.conversation._recordings.values():
+        for recording in self.conversation.recordings.values():
             done = threading.Event()
             recording.ask(lambda _, done=done: done.set(), lambda _, done=done: done.set())  # type: ignore[misc]
             assert done.wait(WAIT)

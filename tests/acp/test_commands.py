@@ -27,15 +27,13 @@ def test_undo_takes_back_the_last_prompt_and_redo_does_it_again(work: Work) -> N
     before = work.files()
     said = work.command("/undo")
     assert work.files() == {"a": "1\n", "b": "1\n"}
-    assert said == (
-        "Took back the prompt “change a”.\n\n- `a`: as it was before\n- `b`: as it was before\n\n`/redo` redoes it."
-    )
-    assert work.command("/undo").startswith("Took back the prompt “add a”.\n\n- `a`: removed\n- `b`: removed")
+    assert said == ("Undid the prompt “change a”.\n\n- `a`: restored\n- `b`: restored\n\n`/redo` redoes it.")
+    assert work.command("/undo").startswith("Undid the prompt “add a”.\n\n- `a`: deleted\n- `b`: deleted")
     assert work.files() == {}
     said = work.command("/undo")
-    assert said.startswith("snapd: nothing that the agent changed in this session is left to take back.")
-    assert work.command("/redo").startswith("Did again the prompt “add a”.\n\n- `a`: changed again")
-    assert work.command("/redo").startswith("Did again the prompt “change a”.")
+    assert said.startswith("snapd: nothing that the agent changed in this session is left to undo.")
+    assert work.command("/redo").startswith("Redid the prompt “add a”.\n\n- `a`: changed again")
+    assert work.command("/redo").startswith("Redid the prompt “change a”.")
     assert work.files() == before
     assert work.command("/redo").startswith("snapd: ")
 
@@ -44,11 +42,11 @@ def test_several_prompts_at_once(work: Work) -> None:
     for number in range(4):
         work.turn(f"prompt {number}", {"a": f"{number}\n"}, {f"b{number}": "x\n"})
     said = work.command("/undo 3")
-    assert said.startswith("Took back the prompt “prompt 3”, the prompt “prompt 2” and the prompt “prompt 1”.\n")
+    assert said.startswith("Undid the prompt “prompt 3”, the prompt “prompt 2” and the prompt “prompt 1”.\n")
     assert len(work.questions) == 1
     assert work.files() == {"a": "0\n", "b0": "x\n"}
     said = work.command("/redo 2")
-    assert said.startswith("Did again the prompt “prompt 1” and the prompt “prompt 2”.\n")
+    assert said.startswith("Redid the prompt “prompt 1” and the prompt “prompt 2”.\n")
     assert len(work.questions) == 1
     assert work.files() == {"a": "2\n", "b0": "x\n", "b1": "x\n", "b2": "x\n"}
     assert re.findall("“(.*?)”", work.command("/undo 999")) == ["prompt 2", "prompt 1", "prompt 0"]
@@ -69,10 +67,10 @@ def test_what_is_agreed_to_is_what_happens(work: Work) -> None:
     assert said == "Nothing was changed."
     assert work.files() == {"a": "3\n"}
     first, second = (asked["toolCall"] for asked in work.questions)
-    assert first["title"] == "Take back the prompt “change a”?"
-    assert first["content"][0]["content"]["text"] == "- `a`: as it was before"
-    assert second["content"][0]["content"]["text"].startswith("Something changed meanwhile.")
-    assert "**left as it is** (changed since" in second["content"][0]["content"]["text"]
+    assert first["title"] == "Undo the prompt “change a”?"
+    assert first["content"][0]["content"]["text"] == "- `a`: restored"
+    assert second["content"][0]["content"]["text"].startswith("Something has changed since.")
+    assert "**left unchanged** (changed since" in second["content"][0]["content"]["text"]
     assert work.ask("snapshot/list") == before
     work.write("a", "2\n")
     work.command("/undo")
@@ -80,8 +78,8 @@ def test_what_is_agreed_to_is_what_happens(work: Work) -> None:
     # a redo asks, too; and after another undo there is something else to do again
     said = work.command("/redo", undo_the_first, allow)
     titles = [asked["toolCall"]["title"] for asked in work.questions]
-    assert titles == ["Do again the prompt “change a”?", "Do again the prompt “add a”?"]
-    assert said.startswith("Did again the prompt “add a”.")
+    assert titles == ["Redo the prompt “change a”?", "Redo the prompt “add a”?"]
+    assert said.startswith("Redid the prompt “add a”.")
     assert work.files() == {"a": "1\n"}
 
 
@@ -124,7 +122,7 @@ def test_the_agent_goes_on_while_the_person_thinks(work: Work) -> None:
         work.say(prompt(8, "S", "more"))
         return allow(work)
 
-    assert "the agent is at work again" in work.command("/undo", another_prompt)
+    assert "the agent is working again" in work.command("/undo", another_prompt)
     work.say(result(8, stopReason="end_turn"))
     assert work.files() == {"a": "1\n"}
     assert len(work.steps()) == 3
@@ -133,9 +131,9 @@ def test_the_agent_goes_on_while_the_person_thinks(work: Work) -> None:
 def test_one_step(work: Work) -> None:
     work.turn("add both", {"a": "1\n"}, {"b": "1\n"})
     step = next(step["stepId"] for step in work.steps() if step.get("partId") == "t0")
-    assert work.command(f"/undo {step[:SHORTEST]}").startswith(f"Took back step `{step[:SHORTEST]}`.\n\n- `a`: removed")
+    assert work.command(f"/undo {step[:SHORTEST]}").startswith(f"Undid step `{step[:SHORTEST]}`.\n\n- `a`: deleted")
     assert work.files() == {"b": "1\n"}
-    assert work.command("/redo").startswith("Did again the prompt “add both”")
+    assert work.command("/redo").startswith("Redid the prompt “add both”")
     assert work.files() == {"a": "1\n", "b": "1\n"}
 
 
@@ -145,7 +143,7 @@ def test_a_middle_prompt_goes_and_the_later_one_stays(work: Work) -> None:
     work.turn("last line", {"a": "one\n2\n3\n4\n5\nsix\n"})
     step = next(step["stepId"] for step in work.steps() if "partId" not in step)
     said = work.command(f"/undo {step}")
-    assert "`a`: taken out; what was changed since stays" in said
+    assert "`a`: undone; later changes stay" in said
     assert work.files() == {"a": "1\n2\n3\n4\n5\nsix\n"}
 
 
@@ -156,12 +154,12 @@ def test_a_conflict_is_told_in_words_with_what_to_do(work: Work) -> None:
     said = work.command("/undo")
     assert work.files() == {"a": "1\nmine\n3\n"}
     step = next(step["stepId"] for step in work.steps() if step.get("partId") == "t0")
-    assert said.startswith("Took back the prompt “write a”, but not in every file.\n\n")
-    assert "- `a`: **left as it is** (changed since, in line 2, by you)" in said
+    assert said.startswith("Undid the prompt “write a”, but not in every file.\n\n")
+    assert "- `a`: **left unchanged** (changed since, in line 2, by you)" in said
     assert f"`snapd undo -C {work.folder} {step[:SHORTEST]} --on-conflict overwrite`" in said
     assert f"`snapd undo -C {work.folder} {step[:SHORTEST]} --on-conflict keep`" in said
     # once more is the same once more: nothing is lost
-    assert work.command("/undo").startswith("Nothing was changed: the prompt “write a” was not taken back.")
+    assert work.command("/undo").startswith("Nothing was changed: the prompt “write a” was not undone.")
     assert work.files() == {"a": "1\nmine\n3\n"}
 
 
@@ -193,7 +191,7 @@ def test_steps_of_other_sessions_are_left_alone(work: Work) -> None:
 
 
 def test_steps_are_listed(work: Work) -> None:
-    assert work.command("/steps") == "The agent has changed nothing in this session."
+    assert work.command("/steps") == "The agent has not changed anything in this session."
     work.turn("look *around*")
     work.turn("write `a`", {"a": "1\n"}, {"b": "1\n", "c": "1\n"})
     work.turn("more", {"a": "2\n"})
@@ -203,8 +201,8 @@ def test_steps_are_listed(work: Work) -> None:
     shown = re.sub(r"\d\d:\d\d", "12:00", said).splitlines()
     prompts = [step["stepId"][:SHORTEST] for step in work.steps() if "partId" not in step]
     assert shown == [
-        f"- 12:00 **more** `{prompts[2]}` (taken back)",
-        f"  - `{ids['t2']}` Edit a (taken back): `a` +1 -1",
+        f"- 12:00 **more** `{prompts[2]}` (undone)",
+        f"  - `{ids['t2']}` Edit a (undone): `a` +1 -1",
         f"- 12:00 **write \\`a\\`** `{prompts[1]}`",
         f"  - `{ids['t0']}` Edit a: `a` +1 -0",
         f"  - `{ids['t1']}` Edit b\\*c: `b` +1 -0, `c` +1 -0",
@@ -216,19 +214,19 @@ def test_a_long_list_of_steps_is_cut(work: Work) -> None:
         work.turn(f"prompt {number}", {"a": f"{number}\n"})
     said = work.command("/steps")
     assert re.findall(r"\*\*(.*)\*\*", said) == [f"prompt {number}" for number in (6, 5, 4, 3, 2)]
-    assert "`/steps 10` lists more" in said
+    assert "`/steps 10` lists earlier ones" in said
     assert re.findall(r"\*\*(.*)\*\*", work.command("/steps 7")) == [f"prompt {number}" for number in range(6, -1, -1)]
 
 
 def test_more_steps_than_are_asked_for_at_first(work: Work) -> None:
     work.turn("the one that wrote", {"a": "1\n"})
     work.turn("many that did nothing", *({} for _ in range(110)), kind="execute")
-    assert work.command("/undo").startswith("Took back the prompt “the one that wrote”.")
+    assert work.command("/undo").startswith("Undid the prompt “the one that wrote”.")
 
 
 def test_strange_names_are_shown_so_that_they_are_seen(work: Work) -> None:
     work.turn("write\nthis", {"a`b\x1b[31m": "1\n"})
-    assert "- `` a`b�[31m ``: removed" in work.command("/undo")
+    assert "- `` a`b�[31m ``: deleted" in work.command("/undo")
 
 
 def test_what_the_agent_wrote_outside_of_its_calls_is_the_prompts(work: Work) -> None:
@@ -275,5 +273,5 @@ def test_a_prompt_of_an_earlier_connection_is_named(work: Work) -> None:
     work.turn("write a", {"a": "1\n"})
     work.reconnect()
     assert "**write a**" in work.command("/steps")
-    assert work.command("/undo").startswith("Took back the prompt “write a”.")
+    assert work.command("/undo").startswith("Undid the prompt “write a”.")
     assert work.files() == {}

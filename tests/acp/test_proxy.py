@@ -101,7 +101,7 @@ def test_steps_of_a_turn_are_seen_by_others_and_undone_in_the_conversation(home:
     assert part["messageId"] == turn["messageId"]
     assert (part["tool"], part["description"], part["agent"]) == ("execute", "run t1", "claude")
     told, answer = proxied.command(prompt("u", "S", "/undo"))
-    assert told.startswith("Took back the prompt “change things”.")
+    assert told.startswith("Undid the prompt “change things”.")
     assert answer == {"jsonrpc": "2.0", "id": "u", "result": {"stopReason": "end_turn"}}
     assert Path(project, "a.txt").read_text() == "1\n2\n3\n"
     assert not Path(project, "b.txt").exists()

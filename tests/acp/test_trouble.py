@@ -198,7 +198,7 @@ def test_a_daemon_that_is_killed(own_home: Home, after: str) -> None:
     until(lambda: ("t1", "applied", ["b.txt"]) in names(home, project))
     until(lambda: open_parts(home, project) == set())
     told, _ = proxied.command(prompt(4, "S", "/undo"))
-    assert told.startswith("Took back the prompt “write b”.")
+    assert told.startswith("Undid the prompt “write b”.")
     assert not Path(project, "b.txt").exists()
     proxied.leave()
     proxied.hang_up()

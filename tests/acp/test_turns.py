@@ -368,7 +368,7 @@ def test_an_undo_has_to_wait_for_the_agent(ledger: Ledger, talk: Talk) -> None:
     talk.say_all(prompt(3, "S", "one"))
     assert talk.say(prompt(4, "S", "/undo")) is None
     chunk, answer = (json.loads(line) for line in b"".join(talk.inserted).splitlines())
-    assert "still at work" in chunk["params"]["update"]["content"]["text"]
+    assert "still working" in chunk["params"]["update"]["content"]["text"]
     assert answer == {"jsonrpc": "2.0", "id": 4, "result": {"stopReason": "end_turn"}}
     assert told(ledger) == ["begin one"]
 

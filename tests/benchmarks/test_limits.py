@@ -52,10 +52,10 @@ def test_every_goal_has_a_bound_or_a_reason_for_having_none() -> None:
 
 
 def test_what_is_written_is_all_there(measured: Limits, tmp_path: Path) -> None:
-    before = set(os.listdir(measured._work))
+    before = set(os.listdir(measured.work))
     measured.written(70)
-    (new,) = set(os.listdir(measured._work)) - before
-    written = Path(measured._work, new)
+    (new,) = set(os.listdir(measured.work)) - before
+    written = Path(measured.work, new)
     assert sorted(os.listdir(written), key=int) == [str(number) for number in range(70)]
     assert (written / "61").read_bytes() == Path(measured.files[1]).read_bytes()
 
@@ -69,9 +69,9 @@ def test_all_cores_together_do_each_item_once(measured: Limits, tmp_path: Path) 
 
 def test_a_step_has_the_file_and_the_trees_above_it(measured: Limits) -> None:
     path = max(measured.files, key=lambda name: name.count("/"))
-    blob, *trees = measured._objects([path])
+    blob, *trees = measured.objects([path])
     assert blob == Path(path).read_bytes()
-    assert len(trees) == os.path.relpath(path, measured._tree).count("/") + 1
+    assert len(trees) == os.path.relpath(path, measured.tree).count("/") + 1
     assert zlib.decompress(zlib.compress(trees[0])) == trees[0]
 
 

@@ -48,11 +48,11 @@ def run(
         stack.enter_context(_directory(cwd))
         stack.enter_context(_descriptors([reader, *streams]))
         stack.enter_context(_text_streams())
-        stack.enter_context(mock.patch("subprocess.Popen", _popen))
+        stack.enter_context(mock.patch("subprocess.Popen", popen))
         return main([os.fsdecode(arg) for arg in args])
 
 
-def _popen(command: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
+def popen(command: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
     """Forks a daemon that the command starts, which goes on when the command has ended."""
     if list(command[:4]) == [*zygote.command(), "serve"]:
         return zygote.start(command[3:], how.pop("env"), how.pop("cwd"), orphaned=True, **how)

@@ -88,7 +88,7 @@ def test_help_lists_all_commands_once(home: Home, project: str) -> None:
 
 
 def test_a_command_imports_no_other() -> None:
-    code = "import sys, snapd.cli.main as cli; cli._parse(['du']); print(*sys.modules)"
+    code = "import sys, snapd.cli.main as cli; cli.main(['du', '--help']); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert [name for name in done.stdout.split() if "cli.commands." in name] == ["snapd.cli.commands.du"]
 

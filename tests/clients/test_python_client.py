@@ -26,6 +26,7 @@ from snapd_client import (
     to_uri,
 )
 from snapd_client.framing import FrameReader, encode_message
+from snapd_client.requests import file_name
 
 from tests.clients.peer import HASH, WAIT, World, framed, taken
 
@@ -430,17 +431,16 @@ def test_stream_that_ends_inside_a_frame(data: bytes) -> None:
         FrameReader(lambda _: next(chunks)).read_frame()
 
 
-def test_odd_names_of_files(world: World) -> None:
-    client = world.client
-    assert client._name("plain é", None) == "plain é"
-    assert client._name("file:///a", None) == "file:///a"
-    assert client._name(b"a", None) == "a"
-    assert client._name(b"/w/\xff", None) == "file:///w/%FF"
-    assert client._name("/w/\udcff", None) == "file:///w/%FF"
-    assert client._name(b"d/\xff", "/w") == "file:///w/d/%FF"
-    assert client._name(b"file:x", "file:///w") == "file:///w/file%3Ax"
+def test_odd_names_of_files() -> None:
+    assert file_name("plain é", []) == "plain é"
+    assert file_name("file:///a", []) == "file:///a"
+    assert file_name(b"a", []) == "a"
+    assert file_name(b"/w/\xff", []) == "file:///w/%FF"
+    assert file_name("/w/\udcff", []) == "file:///w/%FF"
+    assert file_name(b"d/\xff", ["file:///w"]) == "file:///w/d/%FF"
+    assert file_name(b"file:x", ["file:///w"]) == "file:///w/file%3Ax"
     with pytest.raises(ValueError, match="workspace"):
-        client._name(b"\xff", None)
+        file_name(b"\xff", [])
 
 
 # URIs

@@ -78,7 +78,7 @@ def leftovers(folder: Path) -> list[str]:
 
 def forget() -> None:
     """Lets go of what tests keep of workspaces that are closed."""
-    workspace._open.clear()
+    workspace.open_benches.clear()
     gc.collect()
 
 

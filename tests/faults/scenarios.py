@@ -81,7 +81,7 @@ class Act:
 
     def open(self) -> None:
         """Opens it; after an error of something else it is open still, as in a daemon that lives on."""
-        if not self.bench._is_open:
+        if not self.bench.is_open:
             self.bench.open()
 
     def settle(self) -> None:

@@ -299,7 +299,7 @@ class _Others:
 
     def come(self) -> None:
         bench = self.act.bench
-        if not bench._is_open:
+        if not bench.is_open:
             return
         read = threading.Event()
         workspace = bench.workspace

@@ -164,7 +164,7 @@ def test_directories_that_several_threads_made_are_unmade(tmp_path: Path, monkey
 
     def noted_late(changes: DirectoryChanges, path: bytes) -> None:
         real(changes, path)
-        changes._made.sort(reverse=True)
+        changes.made.sort(reverse=True)
 
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "full")

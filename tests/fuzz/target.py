@@ -158,8 +158,8 @@ class Target:
 
 def _read(raw: Raw) -> dict[str, Any] | None:
     poll = select.poll()
-    poll.register(raw._read_fd, select.POLLIN)
-    if not raw._buffer:
+    poll.register(raw.read_fd, select.POLLIN)
+    if not raw.buffer:
         assert poll.poll(PATIENCE * 1000), "neither an answer nor the end"
     return raw.read()
 

@@ -203,7 +203,7 @@ def test_client_that_dies_in_mid_notification_takes_nobody_along(daemon: Machine
         for path in folder.glob("d*/*"):
             path.write_text(f"{number}\n")
         writer.result("snapshot/track")
-        os.read(dying._read_fd, 10)
+        os.read(dying.read_fd, 10)
         dying.close()
     last = writer.result("snapshot/status")["lastHash"]
     assert listener.until(lambda each: each["params"].get("hash") == last)

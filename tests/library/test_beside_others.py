@@ -7,10 +7,12 @@ import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest import mock
 
 import pytest
 
 from snapd import FileNotInSnapshot, IoError, Patch, Snapshot, StoreLocked, UnknownSession, UnknownSnapshot
+from snapd.library.project import Project
 from tests.library.others import WAIT, Breaking, Daemon, other_process, tell
 
 if TYPE_CHECKING:
@@ -184,8 +186,8 @@ def test_a_connection_that_breaks_with_the_request(home: Home, project: Path) ->
         (project / "new").write_text("n")
         snap.close()
         # what may have been done is not done again
-        snap._project._backend = Breaking()
-        with pytest.raises(IoError, match="it ended"):
+        opening = mock.patch.object(Project, "open_backend", return_value=Breaking())
+        with opening, pytest.raises(IoError, match="it ended"):
             snap.revert(tree, ["new"])
         assert (project / "new").exists()
         assert snap.revert(tree, ["new"]).applied

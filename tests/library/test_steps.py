@@ -6,6 +6,7 @@ import logging
 import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import pytest
 
@@ -24,6 +25,7 @@ from snapd import (
     UnknownSession,
     UnknownStep,
 )
+from snapd.library.project import Project
 from snapd.wire.session import StepBeginParams
 from tests.library.others import WAIT, Breaking, other_process, tell
 
@@ -268,7 +270,7 @@ def test_what_the_block_raised_is_not_hidden(
         raise IoError("the disk is gone", errno="EIO")
 
     def half() -> None:
-        monkeypatch.setattr(snap._project, "request", fail)
+        monkeypatch.setattr(Project, "request", fail)
         raise ZeroDivisionError
 
     session = snap.session()
@@ -310,16 +312,16 @@ def test_a_step_that_is_given_up_while_it_begins(
 ) -> None:
     session = snap.session()
     step = session.step()
-    request = snap._project.request
+    request = Project.request
     began, go_on = threading.Event(), threading.Event()
 
-    def slow(params: RequestParams) -> Any:
+    def slow(project: Project, params: RequestParams) -> Any:
         if isinstance(params, StepBeginParams):
             began.set()
             assert go_on.wait(WAIT)
-        return request(params)
+        return request(project, params)
 
-    monkeypatch.setattr(snap._project, "request", slow)
+    monkeypatch.setattr(Project, "request", slow)
     beginning = threading.Thread(target=step.begin)
     ending = threading.Thread(target=step.end)
     beginning.start()
@@ -397,13 +399,16 @@ def test_where_snapshots_are_off_steps_do_nothing(
         request.getfixturevalue("daemon")
     if way != "argument":
         monkeypatch.setenv("SNAPD_SNAPSHOT", "0")
+    opened: list[Project] = []
+    real = Project.open_backend
+    monkeypatch.setattr(Project, "open_backend", lambda each: opened.append(each) or real(each))
     with Snapshot(project, enabled=way != "argument") as snap:
         with snap.session() as session, session.step() as step:
             step.wrote("a")
             (project / "a").write_text("a\n")
         assert (step.step_id, step.files) == (None, [])
         # nothing is opened where the caller said it
-        assert (snap._project._backend is None) == (way == "argument")
+        assert (opened == []) == (way == "argument")
         assert snap.sessions() == []
         assert not session.start()
 
@@ -423,7 +428,6 @@ def test_degraded(home: Home, project: Path, caplog: pytest.LogCaptureFixture) -
             (lambda: session.diff(step="nothing"), []),
             (lambda: session.hunks(step, "config.yaml"), []),
             (lambda: session.revert_hunks(step, "new", [7]), nothing),
-            (lambda: Session(snap._project, "unknown", None, None).steps(), []),
         ]
         for call, empty in calls:
             caplog.clear()
@@ -473,8 +477,9 @@ def test_what_may_have_been_done_is_not_done_again(home: Home, project: Path) ->
         ]
         for call in once:
             snap.close()
-            snap._project._backend = broken = Breaking()  # type: ignore[assignment]
-            with pytest.raises(IoError, match="it ended"):
+            broken = Breaking()
+            opening = mock.patch.object(Project, "open_backend", return_value=broken)
+            with opening, pytest.raises(IoError, match="it ended"):
                 call()
             assert len(broken.asked) == 1
         assert [len(session.steps()), session.steps()[0].state] == [1, "applied"]

@@ -52,7 +52,7 @@ def there(machine: Callable[[str, str], Agents], tmp_path: Path, monkeypatch: py
 
 
 def bounded(agents: Agents, limits: Limits) -> None:
-    agents.bench.workspace.fetched._elsewhere._limits = limits  # type: ignore[attr-defined]
+    agents.bench.workspace.remote_sessions.limits = limits
 
 
 def test_a_pack_that_never_ends(there: Agents, talk: Callable[..., TalkingServer]) -> None:

@@ -43,11 +43,11 @@ class Peer:
         self.asked: list[dict[str, Any]] = []
         """The params of the questions that came."""
         self.schemas: dict[str, Any] = {}
-        self._read_fd = read_fd
-        self._write_fd = write_fd
+        self.read_fd = read_fd
+        self.write_fd = write_fd
         self._ask = ask
         self._ids = count(1)
-        self._buffer = b""
+        self.buffer = b""
 
     # -- lines
 
@@ -57,31 +57,31 @@ class Peer:
     def send_line(self, line: bytes) -> None:
         data = memoryview(line + b"\n")
         while data:
-            assert _is_ready(self._write_fd, select.POLLOUT), "the server does not read"
-            data = data[os.write(self._write_fd, data[: 1 << 16]) :]
+            assert _is_ready(self.write_fd, select.POLLOUT), "the server does not read"
+            data = data[os.write(self.write_fd, data[: 1 << 16]) :]
 
     def read(self) -> dict[str, Any] | None:
         """The next message; None at the end."""
-        while b"\n" not in self._buffer:
-            assert _is_ready(self._read_fd, select.POLLIN), "the server says nothing"
-            chunk = os.read(self._read_fd, 1 << 16)
+        while b"\n" not in self.buffer:
+            assert _is_ready(self.read_fd, select.POLLIN), "the server says nothing"
+            chunk = os.read(self.read_fd, 1 << 16)
             if not chunk:
-                assert not self._buffer, self._buffer
+                assert not self.buffer, self.buffer
                 return None
-            self._buffer += chunk
-        line, _, self._buffer = self._buffer.partition(b"\n")
+            self.buffer += chunk
+        line, _, self.buffer = self.buffer.partition(b"\n")
         message: dict[str, Any] = json.loads(line)
         assert message["jsonrpc"] == "2.0"
         return message
 
     def hang_up(self) -> None:
-        os.close(self._write_fd)
-        self._write_fd = -1
+        os.close(self.write_fd)
+        self.write_fd = -1
 
     def close(self) -> None:
-        for descriptor in {self._read_fd, self._write_fd} - {-1}:
+        for descriptor in {self.read_fd, self.write_fd} - {-1}:
             os.close(descriptor)
-        self._read_fd = self._write_fd = -1
+        self.read_fd = self.write_fd = -1
 
     # -- requests
 

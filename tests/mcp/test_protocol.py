@@ -408,7 +408,7 @@ def test_lines_may_end_as_they_do_on_windows_and_params_may_be_an_empty_array(pe
 
 def test_the_last_line_needs_no_end(running: Running) -> None:
     peer = running.peer
-    os.write(peer._write_fd, b'{"jsonrpc":"2.0","id":"x","method":"ping"}')
+    os.write(peer.write_fd, b'{"jsonrpc":"2.0","id":"x","method":"ping"}')
     peer.hang_up()
     assert peer.answer("x")["result"] == {}
     assert peer.read() is None
@@ -430,8 +430,8 @@ def test_a_client_that_is_gone_ends_the_server(running: Running) -> None:
     peer.connect()
     peer.begin("history")
     assert running.backend.waiting.acquire(timeout=30)
-    os.close(peer._read_fd)
-    peer._read_fd = -1
+    os.close(peer.read_fd)
+    peer.read_fd = -1
     peer.ask("ping")
     # although its input goes on, and a call would take long
     running.thread.join(30)

@@ -76,5 +76,5 @@ class Machine:
     def fetched(self, name: str, head: ObjectId) -> tuple[FetchedTimeline, StepChanges]:
         """What a fetched session says."""
         timeline = self.mirror.timeline(name, head)
-        texts = self.agents.bench.workspace.step_changes._texts
+        texts = self.agents.bench.workspace.step_changes.texts
         return timeline, StepChanges(self.mirror.objects, timeline, texts)

@@ -53,7 +53,7 @@ def test_input_and_output(tmp_path: Path, repository: str) -> None:
     done = git.run(repository, ["cat-file", "blob", oid.decode()], Call(), into=str(tmp_path / "out"))
     assert (done.out, (tmp_path / "out").read_bytes()) == (b"", b"x" * 1_000_000)
     wrong = git.run(repository, ["cat-file", "blob", "0" * 40], Call())
-    assert (wrong.code, "bad file" in wrong.said) == (128, True)
+    assert (wrong.code, "bad file" in wrong.stderr) == (128, True)
 
 
 def test_without_git(repository: str) -> None:
@@ -101,7 +101,7 @@ def test_output_is_kept_in_part(tmp_path: Path, repository: str) -> None:
     assert (done.is_cut, len(done.out)) == (True, 1000)
     loud = ["-c", "alias.loud=!head -c 1000000 /dev/zero >&2; echo done", "loud"]
     done = git.run(repository, loud, Call())
-    assert (done.is_cut, done.out, len(done.said)) == (False, b"done\n", 1 << 16)
+    assert (done.is_cut, done.out, len(done.stderr)) == (False, b"done\n", 1 << 16)
 
 
 @pytest.mark.timeout(60)

@@ -90,17 +90,17 @@ class Raw:
     """
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
-        self._read_fd = read_fd
-        self._write_fd = write_fd
-        self._buffer = bytearray()
+        self.read_fd = read_fd
+        self.write_fd = write_fd
+        self.buffer = bytearray()
         self.others: list[dict[str, Any]] = []
         """What came that was no answer."""
 
     def send(self, data: bytes) -> None:
         view = memoryview(data)
         while view:
-            assert _is_ready(self._write_fd, select.POLLOUT), "the daemon does not read"
-            view = view[os.write(self._write_fd, view[: 1 << 16]) :]
+            assert _is_ready(self.write_fd, select.POLLOUT), "the daemon does not read"
+            view = view[os.write(self.write_fd, view[: 1 << 16]) :]
 
     def send_as_much_as_is_read(self, data: bytes) -> None:
         """Sends until all is sent, or the daemon has closed the connection."""
@@ -108,27 +108,27 @@ class Raw:
             self.send(data)
 
     def _more(self) -> bool:
-        assert _is_ready(self._read_fd, select.POLLIN), f"the daemon says nothing; others: {self.others}"
+        assert _is_ready(self.read_fd, select.POLLIN), f"the daemon says nothing; others: {self.others}"
         try:
-            chunk = os.read(self._read_fd, 1 << 16)
+            chunk = os.read(self.read_fd, 1 << 16)
         except ConnectionResetError:
             chunk = b""
-        self._buffer += chunk
+        self.buffer += chunk
         return bool(chunk)
 
     def read(self) -> dict[str, Any] | None:
         """The next message, None where the daemon closed the connection."""
-        while (end := self._buffer.find(b"\r\n\r\n")) < 0:
+        while (end := self.buffer.find(b"\r\n\r\n")) < 0:
             if not self._more():
-                assert not self._buffer, f"cut off: {self._buffer!r}"
+                assert not self.buffer, f"cut off: {self.buffer!r}"
                 return None
-        name, _, length = bytes(self._buffer[:end]).partition(b": ")
-        assert name == b"Content-Length", self._buffer[:200]
-        del self._buffer[: end + 4]
-        while len(self._buffer) < int(length):
+        name, _, length = bytes(self.buffer[:end]).partition(b": ")
+        assert name == b"Content-Length", self.buffer[:200]
+        del self.buffer[: end + 4]
+        while len(self.buffer) < int(length):
             assert self._more(), "cut off in a body"
-        message: dict[str, Any] = json.loads(self._buffer[: int(length)])
-        del self._buffer[: int(length)]
+        message: dict[str, Any] = json.loads(self.buffer[: int(length)])
+        del self.buffer[: int(length)]
         assert message["jsonrpc"] == "2.0"
         return message
 
@@ -183,17 +183,17 @@ class Raw:
 
     def half_close(self) -> None:
         """Says nothing more."""
-        if self._read_fd == self._write_fd:
-            with socket.socket(fileno=os.dup(self._write_fd)) as half:
+        if self.read_fd == self.write_fd:
+            with socket.socket(fileno=os.dup(self.write_fd)) as half:
                 half.shutdown(socket.SHUT_WR)
         else:
-            os.close(self._write_fd)
-            self._write_fd = -1
+            os.close(self.write_fd)
+            self.write_fd = -1
 
     def close(self) -> None:
-        for fd in {self._read_fd, self._write_fd} - {-1}:
+        for fd in {self.read_fd, self.write_fd} - {-1}:
             os.close(fd)
-        self._read_fd = self._write_fd = -1
+        self.read_fd = self.write_fd = -1
 
 
 def foreign_directory(wanted: Path) -> Path:

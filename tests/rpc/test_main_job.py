@@ -37,6 +37,7 @@ class SnapdClient(LanguageClient):
     def __init__(self) -> None:
         super().__init__(converter_factory=default_converter)
         register_lsp_features(self, dict(DEFAULT_CLIENT_FEATURES))
+        self.exit_code: int | None = None
         self.told: asyncio.Queue[tuple[str, Params]] = asyncio.Queue()
         for method in NOTIFICATIONS:
             self.feature(method)(lambda params, method=method: self._take(method, plain(params)))
@@ -45,13 +46,16 @@ class SnapdClient(LanguageClient):
         if method != "snapshot/didChange":
             self.told.put_nowait((method, params))
 
+    async def server_exit(self, server: asyncio.subprocess.Process) -> None:
+        self.exit_code = server.returncode
+
     async def connect(self, socket: Path) -> None:
         """Goes to the daemon on a socket."""
         reader, writer = await asyncio.open_unix_connection(str(socket), limit=1 << 26)
         self.protocol.set_writer(writer)
         reading = run_async(self._stop_event, reader, self.protocol, error_handler=self.report_server_error)
         self._async_tasks.append(asyncio.create_task(reading))
-        self._writer = writer
+        self.writer = writer
 
     async def open(self, *folders: Path, options: Any = None) -> lsp.InitializeResult:
         """Initialises the session with folders."""
@@ -95,9 +99,8 @@ async def stdio(machine: Machine) -> AsyncIterator[SnapdClient]:
     assert isinstance(client, SnapdClient)
     yield client
     await client.shutdown_session()
-    assert client._server is not None
-    assert client._server.returncode == 0
     await client.stop()
+    assert client.exit_code == 0
 
 
 @pytest_asyncio.fixture
@@ -108,7 +111,7 @@ async def pair(daemon: Machine) -> AsyncIterator[tuple[SnapdClient, SnapdClient]
     yield clients
     for client in clients:
         await client.shutdown_session()
-        client._writer.close()
+        client.writer.close()
         await client.stop()
 
 

@@ -51,7 +51,7 @@ class Watchdog:
         self._stat = os.open(f"/proc/self/task/{threading.get_native_id()}/stat", os.O_RDONLY | os.O_CLOEXEC)
 
     def start(self) -> None:
-        run = asyncio.Handle._run
+        run = asyncio.Handle._run  # noqa: SLF001 - what runs in a loop has no public hook
 
         def measured(handle: asyncio.Handle) -> None:
             if not self._serves:
@@ -71,7 +71,7 @@ class Watchdog:
                 if busy + asleep > BOUND_SECONDS:
                     logger.error("defect: the loop stood still: %.3f s busy, %.3f s asleep in %r", busy, asleep, handle)
 
-        asyncio.Handle._run = measured  # type: ignore[method-assign]
+        asyncio.Handle._run = measured  # type: ignore[method-assign]  # noqa: SLF001
         threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
 
     def _watch(self) -> None:

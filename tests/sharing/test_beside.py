@@ -224,7 +224,7 @@ def test_what_cannot_be_taken_in(here: Agents, there: Agents, tmp_path: Path) ->
             apply(here, folder, steps=[step])
         assert wrong.value.data["field"] == "from"
     for folder in (tmp_path / "unknown", tmp_path / "nowhere"):
-        assert not os.path.exists(store_of(str(folder), here.bench.workspaces._locations, None))
+        assert not os.path.exists(store_of(str(folder), here.bench.workspaces.locations, None))
     with pytest.raises(NothingToRedo):
         apply(here, there.bench.root, steps=[nothing])
     with pytest.raises(UnknownStep, match=str(there.bench.root)):

@@ -59,7 +59,7 @@ def there(tmp_path: Path) -> Agents:
 def fetch(agents: Agents, forge: Forge, limits: Limits | None = None) -> list[str]:
     workspace = agents.bench.workspace
     if limits is not None:
-        workspace.fetched._elsewhere._limits = limits  # type: ignore[attr-defined]
+        workspace.remote_sessions.limits = limits
     return [view.session.session_id for view in workspace.fetched.fetch(f"file://{forge.path}", None, Call())]
 
 

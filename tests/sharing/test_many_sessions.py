@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.crowd import Member, Project, found, populate
+from benchmarks.crowd import Member, Project, create_remote, populate
 from snapd.model.call import Call
 from snapd.model.errors import IoError, UnknownSession
 from snapd.model.timeline import StepQuery
@@ -30,7 +30,7 @@ BEGAN = 1_780_000_000_000
 def remote(tmp_path: Path) -> str:
     path = str(tmp_path / "remote")
     project = Project()
-    found(path, project)
+    create_remote(path, project)
     populate(path, project, [member(number) for number in range(MANY)])
     assert run_git(Path(path), "fsck", "--strict", "--no-dangling") == b""
     return path
@@ -151,7 +151,7 @@ def test_few_sessions_stay_in_memory(here: Agents, remote: str, work: Counter[st
     steps = {view.step.step_id for view in here.bench.workspace.readers.find(StepQuery(""), None, Call())}
     assert steps == {member(number).step_id for number in range(MANY)}
     assert work["databases"] == MANY
-    assert len(elsewhere._sessions) == MOST_OPEN  # type: ignore[attr-defined]
+    assert len(elsewhere.open_sessions) == MOST_OPEN
     # one that was let go is read again
     reader = here.bench.workspace.fetched.of_step(member(0).step_id)
     assert reader is not None
@@ -240,7 +240,7 @@ def test_what_was_fetched_goes_like_anything_else(here: Agents, remote: str, mon
     assert len(listed(here, None)) == 30
     whole = count(folder)
     # one goes that is gone from the remote as well, and the others stay whole
-    mirrored = workspace.remote_sessions._known_mirrors()[folder.name]  # type: ignore[attr-defined]
+    mirrored = workspace.remote_sessions.known_mirrors()[folder.name]
     assert mirrored.drop([name(member(3))]) == 1
     workspace.upkeep.cleanup(None, Call())
     assert count(folder) < whole
@@ -264,7 +264,7 @@ def test_packs_are_put_together_in_the_background(here: Agents, remote: str) -> 
     (folder,) = Path(here.bench.workspace.store.path, "mirrors").iterdir()
     elsewhere = here.bench.workspace.remote_sessions
     assert elsewhere.clean_while_idle(0, Call()) == 0
-    (upkeep,) = elsewhere._upkeep.values()  # type: ignore[attr-defined]
+    (upkeep,) = elsewhere.upkeeps().values()
     thread = upkeep.scheduler.thread
     assert thread is not None
     thread.join()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.crowd import DAY, Member, Project, found, populate
+from benchmarks.crowd import DAY, Member, Project, create_remote, populate
 from snapd.model.call import Call
 from snapd.model.errors import RemoteFailed
 from snapd.remotes.exchange import Exchange
@@ -29,7 +29,7 @@ def project() -> Project:
 @pytest.fixture
 def remote(tmp_path: Path, project: Project) -> str:
     path = str(tmp_path / "remote")
-    found(path, project)
+    create_remote(path, project)
     return path
 
 

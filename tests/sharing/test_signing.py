@@ -76,8 +76,8 @@ def configure(agents: Agents, config: str) -> None:
 def environment(agents: Agents, **names: str) -> None:
     """Has the daemon of a machine find other things in its environment."""
     elsewhere = agents.bench.workspace.remote_sessions
-    machine = elsewhere._machine  # type: ignore[attr-defined]
-    elsewhere._machine = attrs.evolve(machine, environment={**machine.environment, **names})  # type: ignore[attr-defined]
+    machine = elsewhere.machine
+    elsewhere.machine = attrs.evolve(machine, environment={**machine.environment, **names})
 
 
 def push(agents: Agents, remote: str, *sessions: str, options: PushOptions | None = None) -> PushOutcome:
@@ -591,7 +591,7 @@ def test_a_signature_that_is_left_is_in_nobodys_way(here: Agents, there: Agents,
 def swept(agents: Agents, session: str) -> None:
     """Drops a session, and removes what nothing needs any more; the rest is whole, as the index that is made again."""
     workspace = agents.bench.workspace
-    (mirror,) = workspace.remote_sessions._known_mirrors().values()  # type: ignore[attr-defined]
+    (mirror,) = workspace.remote_sessions.known_mirrors().values()
     assert mirror.drop([chain_of_session(session)]) == 1
     assert workspace.remote_sessions.clean(0, Call()) == 0
     assert b"missing" not in run_git(Path(mirror.repository.path), "fsck", "--strict", "--no-dangling")

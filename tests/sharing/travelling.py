@@ -85,7 +85,7 @@ class Travelled:
         projection = Projection([session], store.timeline, store, changes.authors, into, left_out)
         self.events = list(projection.events(Call()))
         self.timeline = Copied(self.events)
-        self.changes = StepChanges(store, self.timeline, changes._texts)
+        self.changes = StepChanges(store, self.timeline, changes.texts)
 
     def named(self) -> Iterator[SnapshotId]:
         """Every snapshot that it names."""

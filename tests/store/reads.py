@@ -285,7 +285,7 @@ def read_all(where: Path, side: str, form: str, damage: str) -> None:
         bench, store, trees = ours(where, form == "packed", damage)
         run("closed", lambda: check_closed(store, Call(), quick=False, mend=False))
         run("open", bench.open)
-    if trees and bench._is_open:
+    if trees and bench.is_open:
         for name, read in places(bench, trees).items():
             run(name, read)
     run("close", bench.close)

@@ -149,7 +149,7 @@ class Disk:
 
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self._root = root
-        self._bytes: dict[int, bytes] = {}
+        self.contents: dict[int, bytes] = {}
         self._names: dict[int, dict[str, tuple[int, bool]]] = {}
         # so that no inode number comes again
         self._held: list[int] = []
@@ -158,7 +158,7 @@ class Disk:
         for directory, _, files in os.walk(root):
             for path in (directory, *(os.path.join(directory, name) for name in files)):
                 descriptor = os.open(path, os.O_RDONLY)
-                self._note(descriptor)
+                self.note(descriptor)
                 os.close(descriptor)
         for name in ("fsync", "fdatasync"):
             monkeypatch.setattr(os, name, self._listener(getattr(os, name)))
@@ -168,11 +168,11 @@ class Disk:
             real(descriptor)
             if self._listens:
                 self.syncs += 1
-                self._note(descriptor)
+                self.note(descriptor)
 
         return sync
 
-    def _note(self, descriptor: int) -> None:
+    def note(self, descriptor: int) -> None:
         self._held.append(os.dup(descriptor))
         status = os.fstat(descriptor)
         if stat.S_ISDIR(status.st_mode):
@@ -180,7 +180,7 @@ class Disk:
                 entry.name: (entry.inode(), entry.is_dir()) for entry in os.scandir(f"/proc/self/fd/{descriptor}")
             }
         else:
-            self._bytes[status.st_ino] = Path(f"/proc/self/fd/{descriptor}").read_bytes()
+            self.contents[status.st_ino] = Path(f"/proc/self/fd/{descriptor}").read_bytes()
 
     def close(self) -> None:
         """Listens no more, and lets go of what was held."""
@@ -207,7 +207,7 @@ class Disk:
             if entry.is_dir():
                 self._copy_named(Path(entry.path), target / entry.name)
             else:
-                (target / entry.name).write_bytes(self._bytes.get(entry.inode(), b""))
+                (target / entry.name).write_bytes(self.contents.get(entry.inode(), b""))
 
     def _copy_synced(self, inode: int, target: Path) -> None:
         target.mkdir(mode=0o700)
@@ -215,4 +215,4 @@ class Disk:
             if is_directory:
                 self._copy_synced(below, target / name)
             else:
-                (target / name).write_bytes(self._bytes.get(below, b""))
+                (target / name).write_bytes(self.contents.get(below, b""))

@@ -182,7 +182,7 @@ class Bench:
         self.root.mkdir(parents=True, exist_ok=True)
         self.workspaces: Workspaces
         self.workspace: Workspace
-        self._is_open = False
+        self.is_open = False
 
     def open(self) -> None:
         """Opens the workspace as a new process would."""
@@ -193,13 +193,13 @@ class Bench:
         self.options = Options(Base(SettingsFile(locations.config_file)), self)
         self.options.give({"watcher": self._watcher})
         self.workspace = self.workspaces.acquire(os.fsencode(self.root), self.options)
-        self._is_open = True
-        _open.append(self)
+        self.is_open = True
+        open_benches.append(self)
 
     def close(self) -> None:
         """Lets go of the workspace and its store."""
-        if self._is_open:
-            self._is_open = False
+        if self.is_open:
+            self.is_open = False
             self.workspaces.close()
 
     def reopen(self) -> None:
@@ -287,7 +287,7 @@ class Bench:
         return run_git(self.store, "--git-dir=.", *args)
 
 
-_open: list[Bench] = []
+open_benches: list[Bench] = []
 
 
 def make(
@@ -312,8 +312,8 @@ def make(
 
 def close_all() -> None:
     """Closes what `make` opened: for the end of a test."""
-    while _open:
-        _open.pop().close()
+    while open_benches:
+        open_benches.pop().close()
 
 
 def outcomes(outcome: Outcome) -> dict[str, str]:

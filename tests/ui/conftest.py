@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from snapd_client import Client
 
-from tests.cli.in_process import _popen
+from tests.cli.in_process import popen
 from tests.cli.running import Home
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def project(home: Home, monkeypatch: pytest.MonkeyPatch) -> str:
     for name, value in home.env.items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setattr("subprocess.Popen", _popen)
+    monkeypatch.setattr("subprocess.Popen", popen)
     return made
 
 

@@ -106,12 +106,12 @@ def test_a_notification_replaces_its_step_and_adds_a_new_one() -> None:
     history = loaded([user(20, "u"), step("b" * 16, "S", 5, "b")], session("S", 0))
     open_step = {**begun["step"], "state": "open"}
     del open_step["files"], open_step["to"]
-    history.told(session("S", 0, stepCount=2), open_step)
+    history.apply_event(session("S", 0, stepCount=2), open_step)
     assert [key_of(entry)[1] for entry in history.entries[1:]] == ["a" * 16, "b" * 16]
     assert history.open_steps == {"a" * 16}
     assert history.sessions["S"]["stepCount"] == 2
     ended = step("a" * 16, "S", 10, "x")["step"]
-    history.told(session("S", 0, stepCount=2), ended)
+    history.apply_event(session("S", 0, stepCount=2), ended)
     assert history.entries[1] == step("a" * 16, "S", 10, "x")
     assert history.open_steps == frozenset()
 
@@ -143,7 +143,7 @@ def test_sessions_and_steps_that_changed_nothing_are_not_listed() -> None:
     ended = {"endedAt": at(30)}
     history = loaded(entries, session("EMPTY", 19, **ended), session("SAID", 9, **ended), session("GONE", 5, **ended))
     assert shown(history) == ["SAID", "  " + "2" * 16]
-    history.told(session("JUST BEGUN", 40, stepCount=0), None)
+    history.apply_event(session("JUST BEGUN", 40, stepCount=0), None)
     assert shown(history)[0] == "JUST BEGUN"
 
 

@@ -16,7 +16,7 @@ from snapd.cli.ui.labels import agents_of, steps_behind
 from tests.cli.steps import numbered, put, read
 
 from .test_history import change, loaded, session, step
-from .test_view import NEW, OLD, _ended, _kill, take
+from .test_view import NEW, OLD, ended, kill, take
 from .view import shown
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ async def test_it_shows_what_is_pending_and_who_made_it(client: Client, project:
         await view.press("v")
         assert history.app.screen is not history.app.review
         await history.press("v", "escape", "slash")
-        assert history.app._field.has_focus
+        assert history.app.focused.id == "filter"
 
 
 async def test_hunks_are_kept_and_undone_one_by_one(client: Client, project: str) -> None:
@@ -177,7 +177,7 @@ async def test_next_and_previous_go_through_all_files(client: Client, project: s
         for _ in range(4):
             before = view.at
             await view.press("n")
-            await view.until(lambda before=before: view.at != before and view.app.review._is_shown, "the next hunk")
+            await view.until(lambda before=before: view.at != before and view.app.review.is_shown, "the next hunk")
             seen.append((view.app.review.files.text(view.app.review.files.cursor).split()[1], view.at[:11]))
         assert seen[:2] == [("basket.py", "hunk 1 of 2"), ("basket.py", "hunk 2 of 2")]
         # what is not text has no hunks; its only line says what happened
@@ -191,7 +191,7 @@ async def test_next_and_previous_go_through_all_files(client: Client, project: s
         assert "x.txt" in view.diff[0]
         for name, heading in (("gone.txt", "hunk 1 of 1"), ("binary", ""), ("basket.py", "hunk 2 of 2")):
             await view.press("p")
-            await view.until(lambda name=name: name in view.diff[0] and view.app.review._is_shown, name)
+            await view.until(lambda name=name: name in view.diff[0] and view.app.review.is_shown, name)
             await view.until(lambda heading=heading: view.at.startswith(heading), heading)
         # a file that was moved is undone whole
         await view.press("tab")
@@ -243,7 +243,7 @@ async def test_nothing_is_kept_or_undone_that_was_not_shown(
 
     monkeypatch.setattr(Link, "ask", held)
     gate.set()
-    async with shown(project) as history, _ended(gate):
+    async with shown(project) as history, ended(gate):
         view = await history.review()
         await view.until(lambda: len(view.diff) > 1, "the hunks")
         gate.clear()
@@ -324,7 +324,7 @@ async def test_a_daemon_that_is_killed(home: Home, client: Client, project: str)
     async with shown(project) as history:
         view = await history.review()
         await view.until(lambda: len(view.rows) == 3, "the files")
-        _kill(home.at("run/daemon.sock"))
+        kill(home.at("run/daemon.sock"))
         os.remove(os.path.join(project, "new.txt"))
         await view.until(lambda: "connected" in view.status and len(view.rows) == 2, "what is true now")
         client.reconnect()

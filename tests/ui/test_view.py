@@ -82,7 +82,7 @@ async def test_it_is_live_and_stays_where_it_is(client: Client, project: str) ->
         put(project, {"mine.txt": b"mine\n"})
         client.session_start("T", agent="codex")
         step = client.step_begin("T", description="just begun")["stepId"]
-        await view.until(lambda: any("open just begun" in row for row in view.rows), "the open step")
+        await view.until(lambda: any("running just begun" in row for row in view.rows), "the open step")
         await view.until(lambda: "1 open step" in view.status, "the number of open steps")
         await view.until(lambda: any("you  1 change" in row for row in view.rows), "what the user changed")
         put(project, {"codex.txt": b"codex\n"})
@@ -109,7 +109,7 @@ async def test_what_happens_while_it_loads(client: Client, project: str, monkeyp
         return answer
 
     monkeypatch.setattr(Link, "ask", held)
-    async with shown(project, loaded=False) as view, _ended(gate):
+    async with shown(project, loaded=False) as view, ended(gate):
         await view.until(reached.is_set, "the last answer")
         take(client, project, {"b.txt": b"b\n"}, session="T", description="second")
         step = client.step_begin("T", description="third")["stepId"]
@@ -117,7 +117,7 @@ async def test_what_happens_while_it_loads(client: Client, project: str, monkeyp
         gate.set()
         await view.until(lambda: view.app.history.is_loaded, "the history")
         await view.until(lambda: any("second +1 -0" in row for row in view.rows), "the second step")
-        await view.until(lambda: any("open third" in row for row in view.rows), "the third step")
+        await view.until(lambda: any("running third" in row for row in view.rows), "the third step")
         await view.until(lambda: "1 open step" in view.status, "the number of open steps")
         assert any("first" in row for row in view.rows)
 
@@ -178,7 +178,7 @@ async def test_a_session_is_undone_whole(client: Client, project: str) -> None:
     for number in range(3):
         take(client, project, {f"{number}.txt": b"x\n"})
     async with shown(project) as view:
-        await view.select("claude")
+        await view.select("Claude Code")
         await view.press("u")
         await view.answer("y", "Undo all 3 steps")
         await view.until(lambda: view.messages, "the outcome")
@@ -186,7 +186,7 @@ async def test_a_session_is_undone_whole(client: Client, project: str) -> None:
         assert client.session_list()["sessions"][0]["undoable"] == 0
         # there is nothing left, and that is said with what to do
         await view.until(lambda: sum("undone" in row for row in view.rows) == 3, "the states")
-        await view.select("claude")
+        await view.select("Claude Code")
         await view.press("u")
         await view.until(lambda: "no step left to undo\nr redoes" in view.message, "the error")
 
@@ -256,7 +256,7 @@ async def test_no_hunk_of_another_row_is_taken_back(
     take(client, project, {"basket.py": NEW}, description="first")
     take(client, project, {"basket.py": numbered(40, l3=b"three")}, description="second")
     gate, ask = threading.Event(), Link.ask
-    async with shown(project) as view, _ended(gate):
+    async with shown(project) as view, ended(gate):
         await view.select("first")
         await view.until(lambda: "+thirty" in view.diff, "the diff")
         await view.press("tab", "n", "n", "space", "tab")
@@ -309,8 +309,8 @@ async def test_a_daemon_that_is_killed(
     gate = threading.Event()
     again = Client.reconnect
     monkeypatch.setattr(Client, "reconnect", lambda self, **how: (gate.wait(), again(self, **how)))
-    async with shown(project) as view, _ended(gate):
-        _kill(home.at("run/daemon.sock"))
+    async with shown(project) as view, ended(gate):
+        kill(home.at("run/daemon.sock"))
         await view.until(lambda: "the daemon has ended, connecting again" in view.status, "the end of the daemon")
         # of what happens meanwhile, nobody tells
         home.ok(project, "undo", step, "--yes")
@@ -327,7 +327,7 @@ async def test_a_daemon_that_is_killed(
 
 
 @asynccontextmanager
-async def _ended(gate: threading.Event) -> AsyncIterator[None]:
+async def ended(gate: threading.Event) -> AsyncIterator[None]:
     """Lets through whoever waits, whatever happens: else the view could not end."""
     try:
         yield
@@ -348,7 +348,7 @@ def _listener(path: str) -> Iterator[tuple[int, int]]:
         os.close(process)
 
 
-def _kill(path: str) -> None:
+def kill(path: str) -> None:
     """Kills who listens on a socket, and waits until nothing of it is left."""
     with _listener(path) as (pid, process):
         os.kill(pid, signal.SIGKILL)
@@ -389,7 +389,7 @@ async def test_a_small_terminal_and_odd_names(client: Client, project: str) -> N
         assert "漢字漢字漢字.txt" in text
         assert "+\\x1b]0;title\\x07      x" in view.diff
         # an error has room, too
-        await view.select("claude")
+        await view.select("Claude Code")
         await view.press("f")
         await view.until(lambda: "Enter, and select a file" in "\n".join(view.screen()), "the hint on the screen")
         # a name that is no UTF-8 can be taken back by key, too

@@ -6,6 +6,8 @@ import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from textual.widgets import Static
+
 from snapd.cli.ui.app import Link, TerminalView
 from snapd.cli.ui.dialogs import KeepAll, Question
 
@@ -41,7 +43,7 @@ class View:
 
     @property
     def status(self) -> str:
-        return str(self.app._status.render())
+        return str(self.app.screen_stack[0].query_one("#status", Static).render())
 
     @property
     def question(self) -> str:
@@ -50,7 +52,7 @@ class View:
 
     @property
     def messages(self) -> list[str]:
-        return [notification.message for notification in self.app._notifications]
+        return [notification.message for notification in self.app._notifications]  # noqa: SLF001 - textual shows a toast for a moment only
 
     @property
     def message(self) -> str:
@@ -59,7 +61,7 @@ class View:
 
     def screen(self) -> list[str]:
         """The lines that the terminal shows."""
-        strips = self.app.screen._compositor.render_strips()
+        strips = self.app.screen._compositor.render_strips()  # noqa: SLF001 - textual has no public way
         return ["".join(segment.text for segment in strip) for strip in strips]
 
     async def press(self, *keys: str) -> None:
@@ -108,7 +110,7 @@ class Review(View):
 
     @property
     def status(self) -> str:
-        return str(self.app.review._status.render())
+        return str(self.app.review.query_one("#review-status", Static).render())
 
     @property
     def at(self) -> str:

@@ -110,7 +110,7 @@ def test_more_events_than_one_read_takes(queue: Fanotify, folder: Path, monkeypa
 
 
 def test_a_handle_of_another_kind_counts_as_an_overflow(queue: Fanotify, folder: Path) -> None:
-    queue._layout = Layout(4, queue._layout.form)
+    queue.layout = Layout(4, queue.layout.form)
     (folder / "0").write_bytes(b"2")
     with pytest.raises(Overflow):
         queue.read()

@@ -127,7 +127,7 @@ def test_what_is_forgotten_is_told_no_more(clock: InotifyClock, root: Path) -> N
 
 def test_forgetting_gives_the_watch_back(clock: InotifyClock, root: Path) -> None:
     def watches() -> int:
-        with open(f"/proc/self/fdinfo/{clock._queues.inotify.descriptor}", encoding="ascii") as file:  # type: ignore[union-attr]
+        with open(f"/proc/self/fdinfo/{clock.queues.inotify.descriptor}", encoding="ascii") as file:  # type: ignore[union-attr]
             return sum(line.startswith("inotify wd:") for line in file)
 
     spot = begin(clock, root)
@@ -284,8 +284,8 @@ def test_the_queue_is_emptied_while_somebody_listens(clock: InotifyClock, root: 
     clock.listen(gathered.release)
     (root / "a").mkdir()
     assert gathered.acquire(timeout=_SECONDS)
-    assert clock._queues is not None
-    assert list(clock._queues.inotify.read()) == []
+    assert clock.queues is not None
+    assert list(clock.queues.inotify.read()) == []
     assert clock.take() == Marks(names={spot: {b"a"}})
 
 

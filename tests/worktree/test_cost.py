@@ -24,7 +24,6 @@ from snapd.watch.inotify_clock import Mounts
 from snapd.watch.queues import Inotify
 from snapd.worktree.fs import stable_read as disk
 from snapd.worktree.snapshot import walker
-from snapd.worktree.state.file_state import PackedFiles
 from tests.support.git import run_git
 from tests.support.system_calls import observed, traced
 from tests.support.workspace import Bench, Items, git_tree_hash, make
@@ -367,11 +366,7 @@ def unpacked(bench: Bench) -> Iterator[set[str]]:
         node.pack()
     found: set[str] = set()
     yield found
-    found |= {
-        os.fsdecode(path) or "."
-        for node, path in paths.items()
-        if not isinstance(node._files, PackedFiles) and state.holds(node)
-    }
+    found |= {os.fsdecode(path) or "." for node, path in paths.items() if not node.is_packed and state.holds(node)}
 
 
 def test_a_link_costs_the_directories_of_its_names(tmp_path: Path) -> None:
@@ -426,7 +421,7 @@ def test_a_file_that_was_written_to_by_a_name_that_is_gone_is_read_and_nothing_e
 
 def tells_inodes(bench: Bench) -> bool:
     """Whether the clock is told which files were written to."""
-    queues = bench.workspace.work_tree.clock._queues  # type: ignore[attr-defined]
+    queues = bench.workspace.work_tree.clock.queues  # type: ignore[attr-defined]
     return queues is not None and queues.written is not None
 
 

@@ -267,8 +267,8 @@ class Player:
             check(self.bench)
         except AssertionError as error:
             raise AssertionError("\n".join(self.log)) from error
-        seen = self._written | {self._status(path).st_ino for path in self._told if self._is_file(path)}
-        several = {status.st_ino for status in map(self._status, self._files()) if status.st_nlink > 1}
+        seen = self._written | {self.status(path).st_ino for path in self._told if self._is_file(path)}
+        several = {status.st_ino for status in map(self.status, self.files()) if status.st_nlink > 1}
         self.known = several & (self.known | seen)
         self._begin()
 
@@ -289,7 +289,7 @@ class Player:
 
     def write(self) -> None:
         path = self._existing()
-        inode = self._status(path).st_ino
+        inode = self.status(path).st_ino
         if self._is_hidden(path) and inode not in self.known:
             return
         kind = self.dice.choice((append, append, disguise, put, make_executable))
@@ -369,7 +369,7 @@ class Player:
         paths = [path for path in (self._path() for _ in range(8)) if self._is_file(path)]
         return paths[0] if paths else "a"
 
-    def _files(self) -> Iterator[str]:
+    def files(self) -> Iterator[str]:
         for above, _, names in os.walk(self.bench.root):
             yield from (os.path.relpath(os.path.join(above, name), self.bench.root) for name in names)
 
@@ -379,7 +379,7 @@ class Player:
     def _is_file(self, path: str) -> bool:
         return os.path.isfile(self._at(path))
 
-    def _status(self, path: str) -> os.stat_result:
+    def status(self, path: str) -> os.stat_result:
         return os.lstat(self._at(path))
 
 
@@ -396,4 +396,4 @@ def test_random_edits_through_random_names(tmp_path: Path, way: str, seed: int) 
             bench.reopen()
             player.log.append("reopen")
             player.check()
-            player.known = {status.st_ino for status in map(player._status, player._files()) if status.st_nlink > 1}
+            player.known = {status.st_ino for status in map(player.status, player.files()) if status.st_nlink > 1}

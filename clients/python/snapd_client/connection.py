@@ -326,11 +326,11 @@ class Connection:
 
     def _look_ahead(self, body: bytes) -> None:
         """Passes on the cursor of the next page, before the answer is parsed."""
-        found = _RESULT.match(body)
-        if found is None:
+        result = _RESULT.match(body)
+        if result is None:
             return
         with self._lock:
-            pending = self._pending.get(int(found[1]))
+            pending = self._pending.get(int(result[1]))
         if pending is None:
             return
         pending.size = len(body)

@@ -9,7 +9,7 @@ from snapd_client.uris import folder_uri, is_uri, quote, several, to_uri
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any, TypeVar
 
     from snapd_client.notifications import OnProgress
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-__all__ = ["FIRST_FILES", "PAGE_BYTES", "Requests", "several_or_none"]
+__all__ = ["FIRST_FILES", "PAGE_BYTES", "Requests", "file_name", "several_or_none"]
 
 FIRST_FILES = 64
 """How many files the first page of a diff has by default."""
@@ -108,22 +108,25 @@ class Requests(ABC):
         return None if files is None else [self._name(file, workspace) for file in several(files)]
 
     def _name(self, file: FileName | None, workspace: str | None) -> str | None:
-        """Returns a file name for a request: as a URI if JSON cannot represent the name, or it looks like a URI."""
         if file is None:
             return None
-        name = os.fsdecode(file)
-        if isinstance(file, str) and is_uri(file):
-            return file
-        if not is_uri(name) and not any("\ud800" <= character <= "\udfff" for character in name):
-            return name
-        if os.path.isabs(name):
-            return to_uri(name)
-        folders = self.folders if workspace is None else [folder_uri(workspace)]
-        if len(folders) != 1:
-            raise ValueError(
-                f"{name!r} needs a workspace to make its URI, but {len(folders)} are open; name one by workspace_uri"
-            )
-        return f"{folders[0].rstrip('/')}/{quote(os.fsencode(name))}"
+        return file_name(file, self.folders if workspace is None else [folder_uri(workspace)])
+
+
+def file_name(file: FileName, folders: Sequence[str]) -> str:
+    """Returns a file name for a request: as a URI if JSON cannot represent the name, or it looks like a URI."""
+    name = os.fsdecode(file)
+    if isinstance(file, str) and is_uri(file):
+        return file
+    if not is_uri(name) and not any("\ud800" <= character <= "\udfff" for character in name):
+        return name
+    if os.path.isabs(name):
+        return to_uri(name)
+    if len(folders) != 1:
+        raise ValueError(
+            f"{name!r} needs a workspace to make its URI, but {len(folders)} are open; name one by workspace_uri"
+        )
+    return f"{folders[0].rstrip('/')}/{quote(os.fsencode(name))}"
 
 
 def several_or_none(names: Iterable[T] | None) -> list[T] | None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from snapd.cli.parsing.command import Error
     from snapd.cli.parsing.usage import Parser
 
-_SAID = {
+_RESULTS = {
     "created": ("created", "would create"),
     "changed": ("changed", "would change"),
     "removed": ("removed", "would remove"),
@@ -119,7 +119,7 @@ def _install_or_uninstall(options: argparse.Namespace) -> int:
     agents = _chosen(options)
     environment = os.environ
     # before an install creates the folders by which an agent is recognised
-    missing = [each for each in agents if not each.found(environment)]
+    missing = [each for each in agents if not each.is_present(environment)]
     root = os.path.realpath(folder_of(options)) if options.project else None
     records = Records(Locations.from_environment(environment))
     if options.action == "install":
@@ -141,7 +141,7 @@ def _chosen(options: argparse.Namespace) -> list[Agent]:
     if options.names:
         return named(options.names)
     # a removed agent may have left its settings
-    return [each for each in AGENTS.values() if options.action == "uninstall" or each.found(os.environ)]
+    return [each for each in AGENTS.values() if options.action == "uninstall" or each.is_present(os.environ)]
 
 
 def _print_result(
@@ -170,11 +170,11 @@ def _print(options: argparse.Namespace, done: list[FileResult]) -> None:
         if not done:
             print("no agent has hooks of snapd's")
     for each in done:
-        said = _SAID[each.did][options.dry_run]
-        line = f"{each.agent.name.ljust(width)}  {shell_name(each.file)}: {said}"
+        text = _RESULTS[each.did][options.dry_run]
+        line = f"{each.agent.name.ljust(width)}  {shell_name(each.file)}: {text}"
         if each.error is not None:
-            told = readable(each.error)
-            print(f"{painter.paint(line, 'red')}: {printable(told.message)}\nhint: {printable(told.hint)}")
+            words = readable(each.error)
+            print(f"{painter.paint(line, 'red')}: {printable(words.message)}\nhint: {printable(words.hint)}")
         else:
             print(line)
         if options.dry_run and each.diff:
@@ -193,10 +193,10 @@ def _print_hints(agents: list[Agent], missing: list[Agent], done: list[FileResul
 
 
 def _as_json(done: FileResult, *, dry_run: bool) -> dict[str, Any]:
-    told = {"agent": done.agent.name, "file": done.file, "did": done.did}
+    fields = {"agent": done.agent.name, "file": done.file, "did": done.did}
     if done.error is not None:
-        return {**told, **as_json(readable(done.error))}
-    return {**told, "diff": done.diff} if dry_run else told
+        return {**fields, **as_json(readable(done.error))}
+    return {**fields, "diff": done.diff} if dry_run else fields
 
 
 @Command(
@@ -223,7 +223,7 @@ def status(options: argparse.Namespace) -> int:
 
 
 def _state_as_json(state: State) -> dict[str, Any]:
-    told = {
+    fields = {
         "name": state.agent.name,
         "title": state.agent.title,
         "found": state.found,
@@ -239,7 +239,7 @@ def _state_as_json(state: State) -> dict[str, Any]:
         "tested": state.agent.tested or None,
         "lastEventAt": None if at is None else at.astimezone(UTC).isoformat(timespec="seconds"),
     }
-    return {**told, **{name: value for name, value in more.items() if value is not None}}
+    return {**fields, **{name: value for name, value in more.items() if value is not None}}
 
 
 def _last_event(state: State) -> datetime | None:

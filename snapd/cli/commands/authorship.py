@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from snapd.authorship import agent_trace, git_ai
 from snapd.authorship.commits import Attribution, files, resolve_commits
 from snapd.cli.exit_codes import DONE, NOT_ALL
-from snapd.cli.requests.connection import ask, backend
+from snapd.cli.requests.connection import ask, open_backend
 from snapd.cli.terminal import pager
 from snapd.cli.terminal.layout import printable, shell_name
 from snapd.model.errors import InvalidParams
@@ -48,10 +48,10 @@ def print_authors(options: argparse.Namespace) -> int:
         raise InvalidParams(
             "--format: expected one commit, or one range such as main..HEAD", hint="name only one", field="COMMIT"
         )
-    with backend(options) as found:
+    with open_backend(options) as backend:
         repository = Repository.around(os.path.realpath(os.fsencode(options.directory)), Git.of_user(os.environ))
         commits, is_range = resolve_commits(repository, options.files[0] if options.files else None)
-        attribution = Attribution(partial(ask, found), repository.top)
+        attribution = Attribution(partial(ask, backend), repository.top)
         left_out: set[bytes] = set()
         kept: list[str] = []
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from snapd.cli.exit_codes import DONE, FAILED, NOT_ALL
 from snapd.cli.parsing.command import Answer, Command, common
-from snapd.cli.requests.connection import ask, backend, folder_of, pages
+from snapd.cli.requests.connection import ask, folder_of, open_backend, pages
 from snapd.cli.requests.names import all_sessions, find_session, latest_session
 from snapd.cli.terminal.layout import one_line, printable, shell_name
 from snapd.cli.terminal.naming import short
@@ -20,7 +20,7 @@ from snapd.model.errors import InvalidParams
 from snapd.model.paths import absolute, from_uri, to_uri
 from snapd.worktree.export import Scratch
 
-from .bisect_trials import Change, Found, Trial, TrialCommand, changes_of, find, span
+from .bisect_trials import Change, Trial, TrialCommand, TrialResult, changes_of, find, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -145,10 +145,10 @@ def bisect(options: argparse.Namespace) -> int:
     """
     words = _command(options)
     folder = os.path.realpath(folder_of(options))
-    with backend(options) as found:
-        session = find_session(found, options.session or latest_session(found))
-        steps = _steps(found, session)
-        changes = changes_of(steps, _others(found, session, steps))
+    with open_backend(options) as backend:
+        session = find_session(backend, options.session or latest_session(backend))
+        steps = _steps(backend, session)
+        changes = changes_of(steps, _others(backend, session, steps))
         if not changes:
             raise InvalidParams(
                 f"session {session['sessionId']} has no step with changes that are not undone",
@@ -156,8 +156,8 @@ def bisect(options: argparse.Namespace) -> int:
                 field="SESSION",
             )
         trials: list[Trial] = []
-        result = _search(options, found, os.fsencode(folder), words, changes, trials)
-        suspects = [_suspect(found, change) for change in result.suspects]
+        result = _search(options, backend, os.fsencode(folder), words, changes, trials)
+        suspects = [_suspect(backend, change) for change in result.suspects]
     answer = {
         "sessionId": session["sessionId"],
         "outcome": result.outcome,
@@ -168,18 +168,18 @@ def bisect(options: argparse.Namespace) -> int:
     if options.json:
         print_json(answer)
     else:
-        tell(Painter(options), answer)
+        print_result(Painter(options), answer)
     return _CODES.get(result.outcome, FAILED)
 
 
 def _search(
     options: argparse.Namespace,
-    found: Backend,
+    backend: Backend,
     root: bytes,
     words: list[str],
     changes: list[Change],
     trials: list[Trial],
-) -> Found:
+) -> TrialResult:
     """Runs the command in a temporary folder, which is removed afterwards; adds each run to `trials`."""
     above = os.fsencode(os.path.realpath(tempfile.gettempdir()))
     if above == root or above.startswith(root.rstrip(b"/") + b"/"):
@@ -191,7 +191,7 @@ def _search(
     painter = Painter(options, sys.stderr)
     with TrialCommand(words) as command:
         scratch = Scratch(above, os.path.basename(root) or b"project")
-        exports = Exports(found, root, scratch, reuse=options.reuse)
+        exports = Exports(backend, root, scratch, reuse=options.reuse)
 
         def run(state: int, tree: str, more: int) -> Trial:
             before_run(painter, name_of(state, changes), tree, more)
@@ -222,11 +222,11 @@ def _command(options: argparse.Namespace) -> list[str]:
     return words
 
 
-def _steps(found: Backend, session: dict[str, Any]) -> list[dict[str, Any]]:
-    return list(pages(found, "session/steps", {"sessionId": session["sessionId"], "limit": _ON_A_PAGE}, "steps"))
+def _steps(backend: Backend, session: dict[str, Any]) -> list[dict[str, Any]]:
+    return list(pages(backend, "session/steps", {"sessionId": session["sessionId"], "limit": _ON_A_PAGE}, "steps"))
 
 
-def _others(found: Backend, session: dict[str, Any], steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _others(backend: Backend, session: dict[str, Any], steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Returns the steps of the sessions that may have worked at the same time."""
     time = span(steps)
     if time is None:
@@ -234,18 +234,18 @@ def _others(found: Backend, session: dict[str, Any], steps: list[dict[str, Any]]
     first, last = time
     return [
         step
-        for other in all_sessions(found)
+        for other in all_sessions(backend)
         if other["sessionId"] != session["sessionId"]
         and other["startedAt"] <= last
         and other.get("endedAt", last) >= first
-        for step in _steps(found, other)
+        for step in _steps(backend, other)
     ]
 
 
-def _suspect(found: Backend, change: Change) -> dict[str, Any]:
+def _suspect(backend: Backend, change: Change) -> dict[str, Any]:
     """Returns a change for the answer: whose steps changed any of the files, and what none of these steps did."""
     params = {"from": change.before, "to": change.after, "contents": False, "renames": True}
-    files = list(pages(found, "snapshot/diffFull", params, "diffs"))
+    files = list(pages(backend, "snapshot/diffFull", params, "diffs"))
     differing = _names(files)
     steps = [step for step in change.steps if not differing.isdisjoint(_names(step.get("files", ())))]
     # what an open step changes is not known yet
@@ -255,7 +255,7 @@ def _suspect(found: Backend, change: Change) -> dict[str, Any]:
         "before": change.before,
         "after": change.after,
         "steps": steps,
-        "prompts": _prompts(found, steps),
+        "prompts": _prompts(backend, steps),
         "files": files,
         "others": [row["file"] for row in files if _names([row]).isdisjoint(known)],
     }
@@ -266,11 +266,11 @@ def _names(rows: Iterable[dict[str, Any]]) -> set[str]:
     return {row[key] for row in rows for key in ("file", "renamedFrom") if key in row}
 
 
-def _prompts(found: Backend, steps: list[dict[str, Any]]) -> list[str]:
+def _prompts(backend: Backend, steps: list[dict[str, Any]]) -> list[str]:
     asked = {step["messageId"]: step["sessionId"] for step in steps if "messageId" in step}
     prompts: dict[str, None] = {}
     for session in dict.fromkeys(asked.values()):
-        for message in pages(found, "session/messages", {"sessionId": session, "limit": _ON_A_PAGE}, "messages"):
+        for message in pages(backend, "session/messages", {"sessionId": session, "limit": _ON_A_PAGE}, "messages"):
             if asked.get(message["messageId"]) == session and "text" in message:
                 prompts[message["text"]] = None
     return list(prompts)
@@ -279,8 +279,8 @@ def _prompts(found: Backend, steps: list[dict[str, Any]]) -> list[str]:
 class Exports:
     """The exports of the workspace into `scratch`; with `reuse`, keeps what is there, except files of a snapshot."""
 
-    def __init__(self, found: Backend, root: bytes, scratch: Scratch, *, reuse: bool) -> None:
-        self._found = found
+    def __init__(self, backend: Backend, root: bytes, scratch: Scratch, *, reuse: bool) -> None:
+        self._backend = backend
         self._root = root
         self._scratch = scratch
         self._reuse = reuse
@@ -290,13 +290,13 @@ class Exports:
         """Makes the folder match a snapshot; returns its path."""
         about: ExportParams = {"hash": tree, "directory": to_uri(self._scratch.path)}
         if self._tree is None:
-            ask(self._found, "snapshot/export", about)
+            ask(self._backend, "snapshot/export", about)
             self._scratch.note(None)
         else:
-            patch = ask(self._found, "snapshot/patch", {"hash": self._tree, "to": tree})
+            patch = ask(self._backend, "snapshot/patch", {"hash": self._tree, "to": tree})
             wrong = self._scratch.clear(map(self._relative, patch["files"]), keep=self._reuse)
             names = [absolute(self._root, path) for path in sorted(wrong)]
-            ask(self._found, "snapshot/export", {**about, "files": names})
+            ask(self._backend, "snapshot/export", {**about, "files": names})
             self._scratch.note(wrong)
         self._tree = tree
         return self._scratch.path
@@ -336,11 +336,11 @@ def after_run(painter: Painter, verdict: Verdict, code: int) -> None:
     print(f"snapd: {painter.paint(words[verdict], _STYLES[verdict])} (exit code {code})", file=sys.stderr)
 
 
-def tell(painter: Painter, answer: dict[str, Any]) -> None:
+def print_result(painter: Painter, answer: dict[str, Any]) -> None:
     """Prints the result, and next steps on standard error."""
     outcome, suspects = answer["outcome"], answer["suspects"]
     if outcome == "found":
-        lines, hint = _found(painter, suspects[0], answer["exitCode"])
+        lines, hint = _format_suspect(painter, suspects[0], answer["exitCode"])
     elif outcome == "unclear":
         lines = ["one of these broke it; the command skipped the snapshots between them:"]
         lines += [f"  {_format_owner(painter, suspect)}" for suspect in suspects]
@@ -351,7 +351,7 @@ def tell(painter: Painter, answer: dict[str, Any]) -> None:
     print(f"hint: {hint}", file=sys.stderr)
 
 
-def _found(painter: Painter, suspect: dict[str, Any], code: int) -> tuple[list[str], str]:
+def _format_suspect(painter: Painter, suspect: dict[str, Any], code: int) -> tuple[list[str], str]:
     lines = [f"{_format_owner(painter, suspect)} broke it (exit code {code})"]
     lines += [f"prompt: {one_line(prompt)}" for prompt in suspect["prompts"]]
     lines.append(summary(painter, suspect["files"]))

@@ -156,7 +156,7 @@ class Trial(NamedTuple):
         return "bad" if self.exit_code <= _LAST_BAD else "abort"
 
 
-class Found(NamedTuple):
+class TrialResult(NamedTuple):
     """The result of a search."""
 
     # `found`, or why it was not: snapshots between several changes were skipped; the command is bad before the first
@@ -166,7 +166,7 @@ class Found(NamedTuple):
     exit_code: int  # of the command where it is first bad, or where the outcome shows
 
 
-def find(changes: Sequence[Change], run: Callable[[int, str, int], Trial]) -> Found:
+def find(changes: Sequence[Change], run: Callable[[int, str, int], Trial]) -> TrialResult:
     """Finds the change that broke a command, after checking that one end is good and the other bad.
 
     `changes` has at least one, each beginning where the one before it ends. `run` takes a snapshot's index in the
@@ -185,17 +185,17 @@ def find(changes: Sequence[Change], run: Callable[[int, str, int], Trial]) -> Fo
     for end, wanted, otherwise in _ends(len(changes)):
         trial = tried(end, search.most + (end == 0))
         if trial.verdict != wanted:
-            return Found(_FAILED.get(trial.verdict, otherwise), (), trial.exit_code)
+            return TrialResult(_FAILED.get(trial.verdict, otherwise), (), trial.exit_code)
     bad = known[trees[-1]]
     while (state := search.next()) is not None:
         trial = tried(state, max(0, search.most - 1))
         if trial.verdict == "abort":
-            return Found("aborted", (), trial.exit_code)
+            return TrialResult("aborted", (), trial.exit_code)
         search.note(state, {"good": True, "bad": False, "skip": None}[trial.verdict])
         if trial.verdict == "bad":
             bad = trial
     suspects = tuple(changes[at] for at in search.suspects)
-    return Found("found" if len(suspects) == 1 else "unclear", suspects, bad.exit_code)
+    return TrialResult("found" if len(suspects) == 1 else "unclear", suspects, bad.exit_code)
 
 
 def _ends(last: int) -> tuple[tuple[int, Verdict, Outcome], ...]:
@@ -293,7 +293,7 @@ def changes_of(steps: Sequence[dict[str, Any]], others: Iterable[dict[str, Any]]
     if not own:
         return []
     first, last = own[0].order, own[-1].order
-    found: list[Change] = []
+    changes: list[Change] = []
     tree: str | None = None
     under_way: dict[str, dict[str, Any]] = {}
     since: dict[str, dict[str, Any]] = {}
@@ -301,7 +301,7 @@ def changes_of(steps: Sequence[dict[str, Any]], others: Iterable[dict[str, Any]]
         is_tried = edge.tree is not None and first <= edge.order <= last
         if is_tried:
             if tree not in (None, edge.tree):
-                found.append(Change(str(tree), str(edge.tree), edge.name, _innermost(since)))
+                changes.append(Change(str(tree), str(edge.tree), edge.name, _innermost(since)))
             tree = edge.tree
         name = edge.step["stepId"]
         if edge.begins:
@@ -310,7 +310,7 @@ def changes_of(steps: Sequence[dict[str, Any]], others: Iterable[dict[str, Any]]
             del under_way[name]
         if is_tried:
             since = dict(under_way)
-    return found
+    return changes
 
 
 def _tried(steps: Iterable[dict[str, Any]]) -> list[_Edge]:
@@ -318,13 +318,13 @@ def _tried(steps: Iterable[dict[str, Any]]) -> list[_Edge]:
 
 
 def _edges(steps: Iterable[dict[str, Any]]) -> list[_Edge]:
-    found = []
+    matches = []
     for step in steps:
         about = step["sessionId"], step["index"]
-        found.append(_Edge((step["startedAt"], *about, _BEGIN), step))
+        matches.append(_Edge((step["startedAt"], *about, _BEGIN), step))
         if "endedAt" in step:
-            found.append(_Edge((step["endedAt"], *about, _END), step))
-    return sorted(found, key=lambda edge: edge.order)
+            matches.append(_Edge((step["endedAt"], *about, _END), step))
+    return sorted(matches, key=lambda edge: edge.order)
 
 
 def _innermost(steps: dict[str, dict[str, Any]]) -> tuple[dict[str, Any], ...]:

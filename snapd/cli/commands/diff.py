@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from snapd.backend import file_bytes
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import SNAPSHOT, Answer, Command, common, looking
-from snapd.cli.requests.connection import TAKE_ONE, ask, backend, folder_of, in_folder, pages
+from snapd.cli.requests.connection import TAKE_ONE, ask, folder_of, in_folder, open_backend, pages
 from snapd.cli.requests.snapshots import find_sides, find_snapshot, split_file, suggesting
 from snapd.cli.terminal import pager
 from snapd.cli.terminal.layout import file_name, fit, one_line, pad, shell_name, terminal_width
-from snapd.cli.terminal.naming import short
+from snapd.cli.terminal.naming import agent_name, short
 from snapd.cli.terminal.output import Painter, counted, print_json, size, summary
 from snapd.cli.terminal.pager import diff_text, form_of
 from snapd.cli.terminal.times import day, local_now, moment
@@ -45,9 +45,9 @@ def _track_arguments(parser: Parser) -> None:
 @Command("track", "space and secrets", _track_arguments, answer="TrackResult", example="track")
 def track(options: argparse.Namespace) -> int:
     """Take a snapshot and print its hash."""
-    with backend(options) as found:
+    with open_backend(options) as backend:
         force = options.force and [in_folder(options, path) for path in options.force]
-        result = ask(found, "snapshot/track", {"force": force})
+        result = ask(backend, "snapshot/track", {"force": force})
     if options.json:
         print_json(result)
     elif result["hash"] is None:
@@ -77,13 +77,13 @@ def _patch_arguments(parser: Parser) -> None:
 @Command("patch", "look closer", _patch_arguments, answer="Patch", example="patch {first}", shows=True)
 def patch(options: argparse.Namespace) -> int:
     """List what changed since a snapshot, with counts."""
-    with backend(options) as found:
-        hash_, to = find_sides(found, options.hash, options.to)
+    with open_backend(options) as backend:
+        hash_, to = find_sides(backend, options.hash, options.to)
         if options.json:
-            print_json(ask(found, "snapshot/patch", {"hash": hash_, "to": to}))
+            print_json(ask(backend, "snapshot/patch", {"hash": hash_, "to": to}))
             return DONE
         params = {"from": hash_, "to": to, "contents": False, "renames": options.renames}
-        diffs = list(pages(found, "snapshot/diffFull", params, "diffs"))
+        diffs = list(pages(backend, "snapshot/diffFull", params, "diffs"))
     pager.show(options, summary(Painter(options), diffs) + "\n")
     return DONE
 
@@ -98,11 +98,11 @@ def _diff_arguments(parser: Parser) -> None:
 @Command("diff", "look closer", _diff_arguments, answer="DiffResult", example="diff last", shows=True)
 def diff(options: argparse.Namespace) -> int:
     """Show what changed since a snapshot as a unified diff."""
-    with backend(options) as found:
+    with open_backend(options) as backend:
         files = options.files and [in_folder(options, path) for path in options.files]
-        hash_, to = find_sides(found, options.hash, options.to)
+        hash_, to = find_sides(backend, options.hash, options.to)
         params: Any = {"hash": hash_, "to": to, "files": files, "renames": True, **form_of(options)}
-        result = ask(found, "snapshot/diff", params)
+        result = ask(backend, "snapshot/diff", params)
     if options.json:
         print_json(result)
     else:
@@ -156,9 +156,9 @@ def show(options: argparse.Namespace) -> int:
             hint="FILE@2f4a6c prints a file of a snapshot, FILE@@2h as it was two hours ago",
             field="FILE@SNAPSHOT",
         )
-    with backend(options) as found, suggesting(found):
-        tree = find_snapshot(found, word)
-        result = ask(found, "snapshot/fileAt", {"hash": tree, "file": in_folder(options, file)})
+    with open_backend(options) as backend, suggesting(backend):
+        tree = find_snapshot(backend, word)
+        result = ask(backend, "snapshot/fileAt", {"hash": tree, "file": in_folder(options, file)})
     if options.json:
         print_json(result)
         return DONE
@@ -183,9 +183,9 @@ def _files_arguments(parser: Parser) -> None:
 @Command("files", "look closer", _files_arguments, answer="FileNames", example="files {first}", shows=True)
 def files(options: argparse.Namespace) -> int:
     """List the files of a snapshot."""
-    with backend(options) as found:
-        params = {"hash": find_snapshot(found, options.hash), "prefix": options.prefix}
-        names = list(pages(found, "snapshot/listFiles", params, "files"))
+    with open_backend(options) as backend:
+        params = {"hash": find_snapshot(backend, options.hash), "prefix": options.prefix}
+        names = list(pages(backend, "snapshot/listFiles", params, "files"))
     if options.json:
         print_json({"files": names})
         return DONE
@@ -209,9 +209,9 @@ def _export_arguments(parser: Parser) -> None:
 @Command("export", "try and commit", _export_arguments, answer="ExportResult", example="export {step} ../before")
 def export(options: argparse.Namespace) -> int:
     """Write the files of a snapshot to another folder, as plain files."""
-    with backend(options) as found:
-        tree = find_snapshot(found, options.hash)
-        result = ask(found, "snapshot/export", {"hash": tree, "directory": in_folder(options, options.to)})
+    with open_backend(options) as backend:
+        tree = find_snapshot(backend, options.hash)
+        result = ask(backend, "snapshot/export", {"hash": tree, "directory": in_folder(options, options.to)})
     if options.json:
         print_json(result)
     else:
@@ -235,8 +235,8 @@ def snapshots(options: argparse.Namespace) -> int:
     """List the snapshots: when, and why."""
     if options.number < 0:
         raise InvalidParams("-n: expected a number of snapshots, or 0 for all", field="-n")
-    with backend(options) as found:
-        listed = _wanted(found, options.number)
+    with open_backend(options) as backend:
+        listed = _wanted(backend, options.number)
         shown = list(islice(listed, options.number or None))
         more = bool(options.number) and next(listed, None) is not None
     if options.json:
@@ -250,20 +250,20 @@ def snapshots(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _wanted(found: Backend, number: int) -> Iterator[dict[str, Any]]:
+def _wanted(backend: Backend, number: int) -> Iterator[dict[str, Any]]:
     """Yields the snapshots, without automatic ones that equal the one before."""
     # one more, to see whether there are more
-    for taken in pages(found, "snapshot/list", {"limit": number + 1 if number else None}, "snapshots"):
+    for taken in pages(backend, "snapshot/list", {"limit": number + 1 if number else None}, "snapshots"):
         if taken.get("files") != 0 or taken["kind"] == "track":
             yield taken
 
 
-def snapshot_table(found: list[dict[str, Any]], painter: Painter, width: int, now: datetime) -> str:
+def snapshot_table(matches: list[dict[str, Any]], painter: Painter, width: int, now: datetime) -> str:
     """Returns a line for each snapshot of `snapshot/list`, in the given order, and one above for each day."""
     lines: list[str] = []
     last_day = None
-    files = max(len(_count_of(taken)) for taken in found) + 2 if width >= _WIDE else 0
-    for taken in found:
+    files = max(len(_count_of(taken)) for taken in matches) + 2 if width >= _WIDE else 0
+    for taken in matches:
         at = moment(taken["at"])
         if day(at, now) != last_day:
             last_day = day(at, now)
@@ -290,6 +290,6 @@ def _reason(taken: dict[str, Any]) -> str:
         words.append(OPERATIONS[operation].noun if operation in OPERATIONS else operation)
     if "stepId" in taken:
         words.append(short(taken["stepId"]))
-    if taken.get("agent"):
-        words.append(f"by {one_line(taken['agent'])}")
+    if agent := agent_name(taken):
+        words.append(f"by {agent}")
     return one_line(" ".join(words))

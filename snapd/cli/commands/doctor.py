@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from snapd._version import __version__
 from snapd.cli.exit_codes import DONE, FAILED
 from snapd.cli.parsing.command import Answer, Command, common
-from snapd.cli.requests.connection import ask, backend, folder_of, folders_with_same_files, former_words
+from snapd.cli.requests.connection import ask, folder_of, folders_with_same_files, former_words, open_backend
 from snapd.cli.terminal.errors import readable
 from snapd.cli.terminal.layout import shell_name
 from snapd.cli.terminal.output import Painter, counted, print_json, printable, settings, size, watching
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _ASIDE = re.compile(r"\.snapd-tmp-[0-9a-f]{16}")
 """Names of temporary files that a killed operation may leave behind; see `snapd.worktree.snapshot.classifier`."""
-_TOLD = 3
+_SHOWN = 3
 _FOLDER_FILE = ".snapd.toml"
 
 
@@ -96,10 +96,10 @@ def _of_folder(options: argparse.Namespace, status: Status) -> dict[str, Callabl
     except FileNotFoundError as error:
         gone = error
 
-        def tell() -> str:
+        def on_error() -> str:
             raise gone
 
-        return {"folder": tell}
+        return {"folder": on_error}
     return {
         "rules": lambda: _rules(folder),
         "folder": lambda: _folder(folder, *status()),
@@ -114,8 +114,8 @@ def _of_folder(options: argparse.Namespace, status: Status) -> dict[str, Callabl
 def _wrong(error: Exception) -> dict[str, str]:
     if isinstance(error, CheckFailed):
         return {"found": str(error), "hint": error.hint}
-    told = readable(error)
-    return {"found": told.message, "hint": told.hint}
+    text = readable(error)
+    return {"found": text.message, "hint": text.hint}
 
 
 def _print(options: argparse.Namespace, results: list[dict[str, Any]]) -> None:
@@ -138,10 +138,10 @@ def _version() -> str:
 
 def _status(options: argparse.Namespace) -> tuple[StatusResult, int | None]:
     """Returns the folder's status and the number of files in its last snapshot."""
-    with backend(options) as found:
-        status = ask(found, "snapshot/status", {})
+    with open_backend(options) as backend:
+        status = ask(backend, "snapshot/status", {})
         last = status.get("lastHash")
-        return status, None if last is None else len(ask(found, "snapshot/listFiles", {"hash": last})["files"])
+        return status, None if last is None else len(ask(backend, "snapshot/listFiles", {"hash": last})["files"])
 
 
 def _settings(locations: Locations, status: Status | None) -> str:
@@ -174,8 +174,8 @@ def _rules(folder: str) -> str:
         raise
     finally:
         os.close(descriptor)
-    said = f"{len(patterns)} pattern{'' if len(patterns) == 1 else 's'}" if patterns else "no patterns of its own"
-    return f"{_FOLDER_FILE}: {said}"
+    text = f"{len(patterns)} pattern{'' if len(patterns) == 1 else 's'}" if patterns else "no patterns of its own"
+    return f"{_FOLDER_FILE}: {text}"
 
 
 def _folder(folder: str, status: StatusResult, count: int | None) -> str:
@@ -205,28 +205,31 @@ def _history(status: StatusResult) -> str:
 def leftovers(folder: str) -> str:
     """Describes what interrupted work left in a folder; empty if nothing."""
     closed: list[str] = []
-    found = [
+    matches = [
         os.path.join(above, name)
         for above, names in _listed(folder, closed)
         for name in names
         if _ASIDE.fullmatch(name)
     ]
-    left = [os.path.relpath(path, folder) for path in found]
-    said, hints = [], []
+    left = [os.path.relpath(path, folder) for path in matches]
+    text: list[str] = []
+    hints: list[str] = []
     if left:
-        said.append(f"{_shorten_list(left)}: left by an operation that was killed")
+        text.append(f"{_shorten_list(left)}: left by an operation that was killed")
         hints.append("'snapd track' removes what such an operation left")
     if closed:
         unlisted = _shorten_list([os.path.relpath(path, folder) for path in closed])
-        said.append(f"{unlisted}: cannot be listed, so snapd does not see what is in there")
+        text.append(f"{unlisted}: cannot be listed, so snapd does not see what is in there")
         hints.append("check the owner and permissions of what cannot be listed")
-    if said:
-        raise CheckFailed("; ".join(said), "; ".join(hints))
+    if text:
+        raise CheckFailed("; ".join(text), "; ".join(hints))
     return "no operation left anything in the folder"
 
 
 def _shorten_list(names: list[str]) -> str:
-    return ", ".join(map(shell_name, names[:_TOLD])) + (f" and {len(names) - _TOLD} more" if len(names) > _TOLD else "")
+    return ", ".join(map(shell_name, names[:_SHOWN])) + (
+        f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    )
 
 
 def _store(options: argparse.Namespace, folder: str) -> str:
@@ -246,12 +249,12 @@ def _store(options: argparse.Namespace, folder: str) -> str:
 def _listed(folder: str, closed: list[str]) -> Iterator[tuple[str, list[str]]]:
     """Yields the directories of a folder, except those of a `.git`, each with the names in it."""
 
-    def tell(error: OSError) -> None:
+    def on_error(error: OSError) -> None:
         # a directory that was just deleted is not a problem
         if not isinstance(error, FileNotFoundError):
             closed.append(error.filename)
 
-    for above, below, names in os.walk(folder, onerror=tell):
+    for above, below, names in os.walk(folder, onerror=on_error):
         if ".git" in below:
             below.remove(".git")
         yield above, [*below, *names]
@@ -297,16 +300,16 @@ def data(locations: Locations) -> str:
 
 def agents(locations: Locations) -> str:
     """Checks whether every event that agents reported was recorded."""
-    found = describe_waiting(spool_directory(locations.data))
-    if not found:
+    result = describe_waiting(spool_directory(locations.data))
+    if not result:
         return "everything that they reported is recorded"
-    first = found[0]
-    count = f"{len(found)} event{'' if len(found) == 1 else 's'}"
+    first = result[0]
+    count = f"{len(result)} event{'' if len(result) == 1 else 's'}"
     when = ago(moment(first["at"]), local_now())
-    said = (
+    text = (
         f"{count} not recorded yet, first of {first['agent']} in {shell_name(first['folder'])}, {when}: {first['why']}"
     )
-    raise CheckFailed(said, "remove the cause; they are recorded then, with the next event or command")
+    raise CheckFailed(text, "remove the cause; they are recorded then, with the next event or command")
 
 
 def hooks(locations: Locations) -> str:
@@ -356,12 +359,12 @@ def daemon(socket: str) -> str:
 
     client = Client.connect(socket)
     try:
-        told = client.initialize([])
+        text = client.initialize([])
     except ClientError as error:
         raise CheckFailed(f"the daemon at {socket} does not answer as it should: {error}", _STOP) from error
     finally:
         client.close()
-    version = told["serverInfo"]["version"]
+    version = text["serverInfo"]["version"]
     if version != __version__:
         raise CheckFailed(f"running at {socket}, version {version}; this is {__version__}", _STOP)
     return f"running at {socket}, version {version}"
@@ -372,14 +375,14 @@ def other_daemons(locations: Locations, socket: str) -> str:
     from snapd.folders.root import folder_of_store
     from snapd.store.files.lock import owner_socket
 
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     directory = stores_directory(locations.data)
     for name in sorted(os.listdir(directory)) if os.path.isdir(directory) else ():
         store = os.path.join(directory, name)
         other = owner_socket(store)
         if other is not None and os.path.realpath(other) != os.path.realpath(socket):
-            found.setdefault(other, []).append(shell_name(folder_of_store(store) or store))
-    for other, folders in found.items():
+            result.setdefault(other, []).append(shell_name(folder_of_store(store) or store))
+    for other, folders in result.items():
         if _listens(other):
             more = f" and {len(folders) - 1} more" if len(folders) > 1 else ""
             problem = f"another daemon, at {shell_name(other)}, has snapshots of {folders[0]}{more}"
@@ -406,12 +409,12 @@ def watches(directories: int) -> str:
         most, queues = (_number(path) for path in (_WATCHES, _QUEUES))
     except FileNotFoundError:
         return "this system has no inotify: each snapshot looks at every file"
-    said = f"{directories} directories; a user may watch {most} with {queues} queues"
+    text = f"{directories} directories; a user may watch {most} with {queues} queues"
     if directories * _ROOM > most:
         raise CheckFailed(
-            f"{said}: too few, so each snapshot looks at every file", "raise fs.inotify.max_user_watches with sysctl"
+            f"{text}: too few, so each snapshot looks at every file", "raise fs.inotify.max_user_watches with sysctl"
         )
-    return said
+    return text
 
 
 def _number(path: str) -> int:

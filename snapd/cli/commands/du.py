@@ -105,20 +105,20 @@ def _stores(options: argparse.Namespace) -> list[StoreLocation]:
     return [StoreLocation(path, folder)]
 
 
-def _row(found: Usage) -> dict[str, Any]:
+def _row(result: Usage) -> dict[str, Any]:
     sessions = []
-    for session_id, count in sorted(found.sessions.items(), key=lambda item: -item[1]):
-        agent, title = found.names[session_id]
+    for session_id, count in sorted(result.sessions.items(), key=lambda item: -item[1]):
+        agent, title = result.names[session_id]
         named = {name: text for name, text in (("agent", agent), ("title", title)) if text}
         sessions.append({"sessionId": session_id, **named, "bytes": count})
     return {
-        "bytes": found.total,
+        "bytes": result.total,
         "sessions": sessions,
-        "noSession": found.no_session,
-        "shared": found.shared,
-        "unused": found.unused,
-        "linked": found.linked,
-        "other": found.other,
+        "noSession": result.no_session,
+        "shared": result.shared,
+        "unused": result.unused,
+        "linked": result.linked,
+        "other": result.other,
     }
 
 

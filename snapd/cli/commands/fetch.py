@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import REMOTE, Command, changing, common
-from snapd.cli.requests.connection import ask, backend, in_folder, known_folder_around
+from snapd.cli.requests.connection import ask, in_folder, known_folder_around, open_backend
 from snapd.cli.requests.names import find_session_or_step
 from snapd.cli.requests.operation import operate
 from snapd.cli.terminal.layout import printable
@@ -34,11 +34,11 @@ def _print_fetched(options: argparse.Namespace, result: SessionFetchResult, noth
         return DONE
     painter = Painter(options)
     for session in result["sessions"]:
-        said = " ".join(filter(None, (agent_name(session), session_name(session))))
+        text = " ".join(filter(None, (agent_name(session), session_name(session))))
         steps = counted(session["stepCount"], "step")
         name = painter.paint(printable(short(session["sessionId"])), "yellow")
         signed = f", {_signed(painter, session['signature'])}" if "signature" in session else ""
-        print(f"{name} {said}{': ' if said else ''}{steps}, from {printable(session['origin']['host'])}{signed}")
+        print(f"{name} {text}{': ' if text else ''}{steps}, from {printable(session['origin']['host'])}{signed}")
     if not result["sessions"]:
         print(nothing)
     return DONE
@@ -63,8 +63,8 @@ def fetch(options: argparse.Namespace) -> int:
         "sessionIds": options.sessions or None,
         "dryRun": options.dry_run,
     }
-    with backend(options) as found:
-        result = ask(found, "session/fetch", params)
+    with open_backend(options) as backend:
+        result = ask(backend, "session/fetch", params)
     return _print_fetched(options, result, "nothing new there")
 
 
@@ -83,8 +83,8 @@ def _unbundle_arguments(parser: Parser) -> None:
 )
 def unbundle(options: argparse.Namespace) -> int:
     """Take the sessions of a file, as if they had been fetched; the folder is not touched."""
-    with backend(options) as found:
-        result = ask(found, "session/import", {"file": in_folder(options, options.file)})
+    with open_backend(options) as backend:
+        result = ask(backend, "session/import", {"file": in_folder(options, options.file)})
     return _print_fetched(options, result, "nothing new in it")
 
 
@@ -106,8 +106,8 @@ def _takeover_arguments(parser: Parser) -> None:
 def takeover(options: argparse.Namespace) -> int:
     """Take over what another machine handed over: its files and its sessions go on here."""
     params = {**carrier_of(options), "name": options.name}
-    with backend(options) as found:
-        return operate(options, found, "session/takeover", params, sure=options.yes)
+    with open_backend(options) as backend:
+        return operate(options, backend, "session/takeover", params, sure=options.yes)
 
 
 def _apply_arguments(parser: Parser) -> None:
@@ -132,18 +132,18 @@ def _apply_arguments(parser: Parser) -> None:
 def apply(options: argparse.Namespace) -> int:
     """Take in what fetched steps changed, as a step that can be undone; or steps of another folder."""
     if options.source is None:
-        with backend(options) as found:
-            return operate(options, found, "session/apply", _which(found, options.names), sure=options.yes)
+        with open_backend(options) as backend:
+            return operate(options, backend, "session/apply", _which(backend, options.names), sure=options.yes)
     folder = known_folder_around(os.path.join(options.directory, options.source))
-    with backend(options) as found:
-        with backend(options, folder) as other:
+    with open_backend(options) as backend:
+        with open_backend(options, folder) as other:
             which = _which(other, options.names)
         params = {**which, "from": in_folder(options, folder)}
-        return operate(options, found, "session/apply", params, sure=options.yes)
+        return operate(options, backend, "session/apply", params, sure=options.yes)
 
 
-def _which(found: Backend, names: Sequence[str]) -> dict[str, Any]:
-    named = [find_session_or_step(found, word) for word in names]
+def _which(backend: Backend, names: Sequence[str]) -> dict[str, Any]:
+    named = [find_session_or_step(backend, word) for word in names]
     sessions = [each["sessionId"] for each in named if "stepId" not in each]
     steps = [each["stepId"] for each in named if "stepId" in each]
     if sessions and len(named) > 1:

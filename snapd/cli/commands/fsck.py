@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE, FAILED, NOT_ALL
 from snapd.cli.parsing.command import Answer, Command, common
-from snapd.cli.requests.connection import ask, backend, folder_of
+from snapd.cli.requests.connection import ask, folder_of, open_backend
 from snapd.cli.terminal.layout import at_most, shell_name
 from snapd.cli.terminal.output import Painter, print_json, printable, size
 from snapd.folders.root import folder_of_store
@@ -94,8 +94,8 @@ def check_folder(options: argparse.Namespace, folder: str, *, repair: bool = Fal
 
 
 def _ask(options: argparse.Namespace, folder: str, params: Any) -> Any:
-    with backend(options, folder) as found:
-        return ask(found, "snapshot/check", params)
+    with open_backend(options, folder) as backend:
+        return ask(backend, "snapshot/check", params)
 
 
 def _check_closed(folder: str, *, repair: bool, quick: bool, reason: StoreCorrupt) -> Any:
@@ -182,8 +182,8 @@ def _print_advice(painter: Painter, answer: dict[str, Any]) -> None:
         print(f"{_hashes(broken)} cannot be restored completely; all other snapshots can.")
     left = answer["leftovers"]
     if left["files"]:
-        said = f"crashes left {left['files']} files ({size(left['bytes'])}); the next cleanup removes them"
-        print(painter.paint(said, "dim"))
+        text = f"crashes left {left['files']} files ({size(left['bytes'])}); the next cleanup removes them"
+        print(painter.paint(text, "dim"))
     if answer.get("quarantine"):
         print(f"the damaged files are kept in {answer['quarantine']}")
     if answer["problems"] and not answer["repaired"] and not answer.get("quarantine"):
@@ -209,12 +209,12 @@ def _stores(locations: Locations) -> list[tuple[str, str | None]]:
         names = sorted(os.listdir(above))
     except FileNotFoundError:
         return []
-    found = []
+    matches = []
     for name in names:
         store = os.path.join(above, name)
         if os.path.isdir(store):
-            found.append((store, _folder_named(store, name)))
-    return found
+            matches.append((store, _folder_named(store, name)))
+    return matches
 
 
 def _check_store(store: str, *, quick: bool, repair: bool) -> Any:
@@ -224,8 +224,8 @@ def _check_store(store: str, *, quick: bool, repair: bool) -> Any:
     from snapd.store.fsck.checkers import check_closed
     from snapd.wire.converter import unstructure
 
-    found = check_closed(store, Call(), quick=quick, mend=repair)
-    return unstructure(result(os.fsencode(folder_of_store(store) or "/"), found))
+    outcome = check_closed(store, Call(), quick=quick, mend=repair)
+    return unstructure(result(os.fsencode(folder_of_store(store) or "/"), outcome))
 
 
 def _folder_named(store: str, name: str) -> str | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.parsing.command import Answer, Command, common
-from snapd.cli.requests.connection import ask, backend, daemon_at, folder_of, settings_of
+from snapd.cli.requests.connection import ask, daemon_at, folder_of, open_backend, settings_of
 from snapd.cli.terminal.asking import confirmed, declined
 from snapd.cli.terminal.layout import shell_name
 from snapd.cli.terminal.output import print_json, printable, size
@@ -66,8 +66,8 @@ def gc(options: argparse.Namespace) -> int:
         return declined(options)
     if options.all or options.missing:
         return _all(options)
-    with backend(options) as found:
-        result = ask(found, "snapshot/cleanup", {"olderThanDays": options.older_than, "dryRun": options.dry_run})
+    with open_backend(options) as backend:
+        result = ask(backend, "snapshot/cleanup", {"olderThanDays": options.older_than, "dryRun": options.dry_run})
     if options.json:
         print_json(result)
     else:
@@ -130,10 +130,10 @@ def _all(options: argparse.Namespace) -> int:
     locations = Locations.from_environment(os.environ)
     settings = settings_of(options, locations)
     rows: list[dict[str, Any]] = []
-    found = stores(stores_directory(locations.data))
-    there = [store.root for store in found if store.root is not None and not store.is_missing]
+    result = stores(stores_directory(locations.data))
+    there = [store.root for store in result if store.root is not None and not store.is_missing]
     there.append(os.path.realpath(options.directory))
-    for store in found:
+    for store in result:
         try:
             row = _missing(options, store, there) if store.is_missing else _one(options, store, settings)
         except SnapdError as error:
@@ -146,21 +146,21 @@ def _all(options: argparse.Namespace) -> int:
     return NOT_ALL if any("error" in row for row in rows) else DONE
 
 
-def _one(options: argparse.Namespace, found: StoreLocation, settings: Settings) -> CleanupResult:
+def _one(options: argparse.Namespace, store_location: StoreLocation, settings: Settings) -> CleanupResult:
     """Cleans a store through the process that owns it, or else here, without looking at its folder."""
     from snapd.model.call import Call
     from snapd.store.store import Store
 
     try:
-        store = Store(found.path, None)
+        store = Store(store_location.path, None)
     except StoreLocked as error:
-        return _through_owner(options, found, error)
+        return _through_owner(options, store_location, error)
     try:
         if store.intent() is not None:
             raise IoError(
                 "an operation in it was interrupted",
                 hint="run 'snapd track' in the folder, which finishes the operation",
-                path=found.path,
+                path=store_location.path,
                 errno="EBUSY",
             )
         expire = store.maintenance.foretell if options.dry_run else store.maintenance.clean
@@ -170,34 +170,34 @@ def _one(options: argparse.Namespace, found: StoreLocation, settings: Settings) 
     return {"removed": removed, "freedBytes": freed}
 
 
-def _through_owner(options: argparse.Namespace, found: StoreLocation, locked: StoreLocked) -> CleanupResult:
+def _through_owner(options: argparse.Namespace, store_location: StoreLocation, locked: StoreLocked) -> CleanupResult:
     from snapd.backend import open_remote
 
     socket = locked.data.get("socket")
-    if socket is None or found.root is None:
+    if socket is None or store_location.root is None:
         raise locked
-    daemon = open_remote(socket, found.root, {})
+    daemon = open_remote(socket, store_location.root, {})
     try:
         return ask(daemon, "snapshot/cleanup", {"olderThanDays": options.older_than, "dryRun": options.dry_run})
     finally:
         daemon.close()
 
 
-def _missing(options: argparse.Namespace, found: StoreLocation, there: list[str]) -> dict[str, Any]:
+def _missing(options: argparse.Namespace, store_location: StoreLocation, there: list[str]) -> dict[str, Any]:
     """Removes the store of a folder that no longer exists, if the user wants that and the folder has no new name."""
     from snapd.folders.former import whereabouts
     from snapd.store.usage.usage import remove
 
-    assert found.root is not None
-    if (now := whereabouts(found.path, there)) is not None:
+    assert store_location.root is not None
+    if (now := whereabouts(store_location.path, there)) is not None:
         return {"movedTo": now}
-    gone = f"{shell_name(found.root)} no longer exists"
+    gone = f"{shell_name(store_location.root)} no longer exists"
     if options.dry_run or (
         not options.missing
         and not (sys.stdin.isatty() and confirmed(f"{gone}. Remove its snapshots for good?", gone, ""))
     ):
         return {}
-    return {"freedBytes": remove(found.path), "gone": True}
+    return {"freedBytes": remove(store_location.path), "gone": True}
 
 
 def _print(options: argparse.Namespace, row: Any) -> None:

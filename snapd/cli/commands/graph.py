@@ -58,11 +58,28 @@ def draw(
     `width` is in columns. `begun` are the sessions that began with one of these entries, or with one that is left out.
     """
     picture = _Picture(sessions, painter, width, now)
-    shown = list(entries)
+    shown = _prompts_first(list(entries))
     picture.knows(shown, begun)
     for entry in shown:
         picture.add(entry)
     return picture.finish()
+
+
+def _prompts_first(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Moves each prompt above its steps of the same day."""
+
+    def key(entry: dict[str, Any]) -> tuple[Any, ...]:
+        turn = entry["step"] if entry["kind"] == "step" else entry
+        return turn.get("sessionId"), turn.get("messageId"), moment(entry["at"]).date()
+
+    prompts = {key(entry): entry for entry in entries if entry["kind"] == "message"}
+    ordered = []
+    for entry in entries:
+        if entry["kind"] in ("step", "message") and (prompt := prompts.pop(key(entry), None)) is not None:
+            ordered.append(prompt)
+        if entry["kind"] != "message":
+            ordered.append(entry)
+    return ordered
 
 
 class _Row:
@@ -155,8 +172,8 @@ class _Picture:
         style = self._styles[session_id]
         texts = [(pad(f"{short(step['stepId'])}  ", _NAME), "dim" if undone else style)]
         file = step["files"][0] if _is_named_after_its_file(step) else None
-        said = _said(step) if file is None else _tool(step)
-        texts += [(text, "dim" if undone else plain) for text, plain in said]
+        message = _step_texts(step) if file is None else _tool(step)
+        texts += [(text, "dim" if undone else plain) for text, plain in message]
         ahead = len(texts)
         if ran := command_of(step):
             texts.append((f"{ran}  ", "dim"))
@@ -187,16 +204,16 @@ class _Picture:
         names = entry.get("steps") or []
         operations = ", ".join(operation_name(each, self._now) for each in entry.get("operations", ()))
         if len(names) == 1 and names[0] in self._steps:
-            said = f"{short(names[0])} {step_name(self._steps[names[0]])}"
+            message = f"{short(names[0])} {step_name(self._steps[names[0]])}"
         elif names:
-            said = ", ".join([*map(short, names), *filter(None, [operations])])
+            message = ", ".join([*map(short, names), *filter(None, [operations])])
         elif operations:
-            said = operations
+            message = operations
         elif entry["kind"] == "hunks":
-            said = "taken back"
+            message = "taken back"
         else:
-            said = f"to {short(entry['after'])}" if entry["kind"] == "restore" else ""
-        texts = [(pad(entry["kind"], _NAME), "bold"), (said, "")]
+            message = f"to {short(entry['after'])}" if entry["kind"] == "restore" else ""
+        texts = [(pad(entry["kind"], _NAME), "bold"), (message, "")]
         if "state" in entry:
             undone, shade = ("undone", "dim") if entry["state"] == "undone" else ("partly undone", "yellow")
             texts = [(text, shade if undone == "undone" else plain) for text, plain in texts] + [(f"  {undone}", shade)]
@@ -311,8 +328,8 @@ class _Picture:
     def _file_lines(self, files: _Files, lanes: int) -> list[str]:
         is_all = len(files.rows) <= _FILES or self._width >= UNLIMITED
         shown = files.rows if is_all else files.rows[: _FILES - 1]
-        told = [_counts(row, self._sharing(row)) for row in shown]
-        widest = max(sum(len(text) for text, _ in parts) for parts in told)
+        matches = [_counts(row, self._sharing(row)) for row in shown]
+        widest = max(sum(len(text) for text, _ in parts) for parts in matches)
         indent = _NAME if self._is_roomy(lanes) else _INDENT
         left = self._left(lanes) - indent
         room = max(_LEAST, left - len("M ") - len("  ") - widest)
@@ -320,7 +337,7 @@ class _Picture:
         column = aligned(names)
         start = self._graph("", files.cells, lanes) + " " * indent
         lines = []
-        for name, row, parts in zip(names, shown, told, strict=True):
+        for name, row, parts in zip(names, shown, matches, strict=True):
             letter, style = letter_of(row)
             texts = [(letter, style), (f" {pad(name, column)}  ", ""), *parts]
             lines.append(start + self._fitted([(text, files.style or style) for text, style in texts], left))
@@ -344,11 +361,11 @@ def _counts(row: dict[str, Any], sharing: str) -> list[tuple[str, str]]:
     return [*count_words(row), *([(f"  {sharing}", "yellow")] if row.get("shared") else [])]
 
 
-def _said(step: dict[str, Any]) -> list[tuple[str, str]]:
+def _step_texts(step: dict[str, Any]) -> list[tuple[str, str]]:
     """Returns the title of a step, as `naming.step_name`, with styles."""
     if step_text(step):
-        said = [(one_line(step.get("tool")), "bold"), (one_line(step.get("description")), "")]
-        return [*((f"{text}  ", style) for text, style in said if text), *_late(step)]
+        parts = [(one_line(step.get("tool")), "bold"), (one_line(step.get("description")), "")]
+        return [*((f"{text}  ", style) for text, style in parts if text), *_late(step)]
     return [(f"{step_name(step)}  ", "")]
 
 
@@ -369,10 +386,10 @@ def _named_after(files: _Files, room: int) -> list[tuple[str, str]]:
     """Returns the file that a step is named after, shortened to so many columns."""
     (file,) = files.rows
     letter, style = letter_of(file)
-    told = count_words(file)
-    width = sum(len(text) for text, _ in told)
+    message = count_words(file)
+    width = sum(len(text) for text, _ in message)
     title = fit_title(file, max(_LEAST, room - len("M ") - 2 * len("  ") - width))
-    texts = [(letter, style), (f" {title}  ", ""), *told, ("  ", "")]
+    texts = [(letter, style), (f" {title}  ", ""), *message, ("  ", "")]
     return [(text, files.style or style) for text, style in texts]
 
 

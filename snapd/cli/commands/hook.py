@@ -73,8 +73,8 @@ def _log() -> None:
     if level is None:
         logging.getLogger("snapd").addHandler(logging.NullHandler())
     else:
-        told = "snapd: %(levelname)s: %(message)s"
-        logging.basicConfig(stream=sys.stderr, level=level if isinstance(level, int) else logging.INFO, format=told)
+        text = "snapd: %(levelname)s: %(message)s"
+        logging.basicConfig(stream=sys.stderr, level=level if isinstance(level, int) else logging.INFO, format=text)
 
 
 def _mcp_arguments(parser: Parser) -> None:

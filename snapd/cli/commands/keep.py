@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import SNAPSHOT, Command, changing, common
-from snapd.cli.requests.connection import ask, backend, folder_of, in_folder
+from snapd.cli.requests.connection import ask, folder_of, in_folder, open_backend
 from snapd.cli.requests.names import file_of, find_session, find_step
 from snapd.cli.requests.operation import operate
 from snapd.cli.requests.pending import choose_hunks, named, pending
@@ -37,14 +37,14 @@ def _keep_arguments(parser: Parser) -> None:
 @Command("keep", "choose what stays", _keep_arguments, answer="ReviewListResult", example="keep src/discount.py")
 def keep(options: argparse.Namespace) -> int:
     """Accept what agents changed."""
-    with backend(options) as found:
-        before = pending(found)
+    with open_backend(options) as backend:
+        before = pending(backend)
         if options.patch:
             rows = named(options, before, options.what)
-            choose_hunks(options, found, rows, "keep", partial(ask, found, "review/keep"))
+            choose_hunks(options, backend, rows, "keep", partial(ask, backend, "review/keep"))
         else:
-            ask(found, "review/keep", _meant(options, found, before))
-        left = ask(found, "review/list", {})
+            ask(backend, "review/keep", _meant(options, backend, before))
+        left = ask(backend, "review/list", {})
     if options.json:
         print_json(left)
         return DONE
@@ -61,16 +61,16 @@ def revert_pending(options: argparse.Namespace) -> int:
         raise InvalidParams("--expect: cannot be used with -p", hint="leave out one of them", field="--expect")
     words = [*filter(None, [options.hash]), *options.files]
     codes: list[int] = []
-    with backend(options) as found:
+    with open_backend(options) as backend:
 
         def revert(params: dict[str, Any]) -> None:
-            codes.append(operate(options, found, "review/revert", params, sure=True))
+            codes.append(operate(options, backend, "review/revert", params, sure=True))
 
-        choose_hunks(options, found, named(options, pending(found), words), "revert", revert)
+        choose_hunks(options, backend, named(options, pending(backend), words), "revert", revert)
     return max(codes) if codes else declined(options)
 
 
-def _meant(options: argparse.Namespace, found: Backend, files: list[dict[str, Any]]) -> Any:
+def _meant(options: argparse.Namespace, backend: Backend, files: list[dict[str, Any]]) -> Any:
     given = [bool(options.what), options.session is not None, options.all]
     if sum(given) != 1:
         raise InvalidParams(
@@ -82,13 +82,13 @@ def _meant(options: argparse.Namespace, found: Backend, files: list[dict[str, An
     if options.all:
         return {"all": True}
     if options.session is not None:
-        return {"sessionId": find_session(found, options.session)["sessionId"]}
+        return {"sessionId": find_session(backend, options.session)["sessionId"]}
     try:
         rows = named(options, files, options.what)
     except InvalidParams:
         if len(options.what) > 1 or os.path.lexists(os.path.join(options.directory, options.what[0])):
             raise
-        return {"stepId": find_step(found, options.what[0])["stepId"]}
+        return {"stepId": find_step(backend, options.what[0])["stepId"]}
     return {"files": [file_of(row) for row in rows]}
 
 
@@ -113,12 +113,12 @@ def revert(options: argparse.Namespace) -> int:
             hint="'snapd snapshots' lists the snapshots; 'snapd revert -p' asks about what agents changed",
             field="FILE",
         )
-    with backend(options) as found:
-        tree = find_snapshot(found, options.hash, or_oldest=False)
+    with open_backend(options) as backend:
+        tree = find_snapshot(backend, options.hash, or_oldest=False)
         for path in options.files:
-            _check_known(options, found, tree, path)
+            _check_known(options, backend, tree, path)
         params = {"patches": [{"hash": tree, "files": [in_folder(options, path) for path in options.files]}]}
-        return operate(options, found, "snapshot/revert", params, sure=options.yes)
+        return operate(options, backend, "snapshot/revert", params, sure=options.yes)
 
 
 def _restore_arguments(parser: Parser) -> None:
@@ -129,23 +129,23 @@ def _restore_arguments(parser: Parser) -> None:
 @Command("restore", "choose what stays", _restore_arguments, answer="Outcome", example="restore {first} --dry-run")
 def restore(options: argparse.Namespace) -> int:
     """Make the folder match a snapshot."""
-    with backend(options) as found:
-        params = {"hash": find_snapshot(found, options.hash, or_oldest=False)}
-        return operate(options, found, "snapshot/restore", params, sure=options.yes)
+    with open_backend(options) as backend:
+        params = {"hash": find_snapshot(backend, options.hash, or_oldest=False)}
+        return operate(options, backend, "snapshot/restore", params, sure=options.yes)
 
 
-def _check_known(options: argparse.Namespace, found: Backend, tree: str, path: str) -> None:
+def _check_known(options: argparse.Namespace, backend: Backend, tree: str, path: str) -> None:
     """Ensures that a path exists somewhere: a mistyped name would be reported as unchanged."""
     file = in_folder(options, path)
     # a name that is not UTF-8 is not mistyped
     if file.startswith("file:") or os.path.lexists(file):
         return
-    if ask(found, "snapshot/fileExists", {"hash": tree, "file": file})["exists"]:
+    if ask(backend, "snapshot/fileExists", {"hash": tree, "file": file})["exists"]:
         return
     name = os.path.relpath(file, folder_of(options))
-    if not ask(found, "snapshot/listFiles", {"hash": tree, "prefix": f"{name}/", "limit": 1})["files"]:
+    if not ask(backend, "snapshot/listFiles", {"hash": tree, "prefix": f"{name}/", "limit": 1})["files"]:
         raise InvalidParams(
             f"{shell_name(path)}: neither the snapshot nor the folder has it",
-            hint=f"{file_hint(found, tree, name)}check the name; 'snapd files {tree}' lists what the snapshot has",
+            hint=f"{file_hint(backend, tree, name)}check the name; 'snapd files {tree}' lists what the snapshot has",
             field="FILE",
         )

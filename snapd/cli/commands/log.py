@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import SESSION, Answer, Command, looking
-from snapd.cli.requests.connection import ask, backend, in_folder, pages
+from snapd.cli.requests.connection import ask, in_folder, open_backend, pages
 from snapd.cli.requests.names import (
     all_sessions,
     file_of,
@@ -34,7 +34,7 @@ from snapd.cli.terminal.naming import (
     step_name,
     step_text,
 )
-from snapd.cli.terminal.output import Painter, agent_style, print_json, printable, step_line, summary
+from snapd.cli.terminal.output import Painter, agent_style, print_json, printable, state_spans, step_line, summary
 from snapd.cli.terminal.pager import diff_text, form_of
 from snapd.cli.terminal.reasons import STYLES, format_uncaptured, signature_word, signature_words
 from snapd.cli.terminal.times import ago, local_now, moment
@@ -68,8 +68,7 @@ _FOR_A_HASH = 52
 """The columns from which the hash of a snapshot is shown in full."""
 _NAME_ROOM = 8
 _WHEN = len("20 Nov")
-_WHO = 10
-_STATES = {"open": ("open", "green"), "undone": ("undone", "dim"), "partly": ("partly undone", "yellow")}
+_WHO = len("Claude Code")
 _COUNTED = (("+", "additions"), ("-", "deletions"))
 _BETWEEN = "  "
 _LEAST_SAID = 12
@@ -88,8 +87,8 @@ class Sessions(Answer):
 @Command("sessions", "look closer", looking, answer="Sessions", example="sessions", shows=True)
 def sessions(options: argparse.Namespace) -> int:
     """List the sessions of agents."""
-    with backend(options) as found:
-        known = listed_sessions(found)
+    with open_backend(options) as backend:
+        known = listed_sessions(backend)
     if options.json:
         print_json({"sessions": known})
     elif shown := [session for session in known[::-1] if not _is_empty_run(session)]:
@@ -105,9 +104,9 @@ def _is_empty_run(session: dict[str, Any]) -> bool:
     return "origin" not in session and "endedAt" in session and not session["undoable"] and not session["redoable"]
 
 
-def table(found: list[dict[str, Any]], painter: Painter, width: int, now: datetime) -> str:
+def table(matches: list[dict[str, Any]], painter: Painter, width: int, now: datetime) -> str:
     """Returns a line for each session of `session/list`, in the given order."""
-    rows = [_HEADINGS, *(_cells(session, now) for session in found)]
+    rows = [_HEADINGS, *(_cells(session, now) for session in matches)]
     widths = {at: max(columns(row[at]) for row in rows) for at in range(len(_HEADINGS))}
     for at in _LESS_WANTED:
         if _least(widths) <= width:
@@ -221,23 +220,23 @@ def log(options: argparse.Namespace) -> int:
     now = local_now()
     since = None if options.since is None else first_second(options.since, now, "--since")
     number = _MANY if options.number is None and since is None else options.number or 0
-    with backend(options) as found:
-        session_id = options.session and find_session(found, options.session)["sessionId"]
+    with open_backend(options) as backend:
+        session_id = options.session and find_session(backend, options.session)["sessionId"]
         files = [in_folder(options, path) for path in options.files] or None
         begun: set[str] = set()
         about = {"sessionId": session_id, "files": files, "renames": True}
-        entries = _entries(found, about, since, 0 if options.prompts else number, begun)
+        entries = _entries(backend, about, since, 0 if options.prompts else number, begun)
         if options.prompts:
             entries = (entry for entry in entries if entry["kind"] == "message")
         shown = list(islice(entries, number or None))
         more = bool(number) and next(entries, None) is not None
         # afterwards, so that it has the session of every entry
-        known = {session["sessionId"]: session for session in all_sessions(found)}
-        diffs = _diffs(found, shown, options) if options.patch else []
-        steps = [] if shown else [step for word in options.files for step in _steps_called(options, found, word)]
+        known = {session["sessionId"]: session for session in all_sessions(backend)}
+        diffs = _diffs(backend, shown, options) if options.patch else []
+        steps = [] if shown else [step for word in options.files for step in _steps_called(options, backend, word)]
     if options.json:
-        told = [{**entry, "diff": diff} for entry, diff in zip(shown, diffs, strict=True)] if options.patch else shown
-        print_json({"entries": told})
+        parts = [{**entry, "diff": diff} for entry, diff in zip(shown, diffs, strict=True)] if options.patch else shown
+        print_json({"entries": parts})
         return DONE
     if not shown:
         print(f"snapd: {_nothing(options)}", file=sys.stderr)
@@ -259,7 +258,7 @@ def log(options: argparse.Namespace) -> int:
 
 
 def _entries(
-    found: Backend, about: dict[str, Any], since: datetime | None, number: int, begun: set[str]
+    backend: Backend, about: dict[str, Any], since: datetime | None, number: int, begun: set[str]
 ) -> Iterator[dict[str, Any]]:
     """Yields the history without uninteresting steps; adds to `begun` the sessions whose first step was found.
 
@@ -267,7 +266,7 @@ def _entries(
     """
     # one more, to see whether there are more
     limit = number + 1 if number else _ON_A_PAGE
-    for entry in pages(found, "session/history", {**about, "limit": limit}, "entries"):
+    for entry in pages(backend, "session/history", {**about, "limit": limit}, "entries"):
         if since is not None and moment(entry["at"]) < since:
             return
         step = entry.get("step")
@@ -283,33 +282,33 @@ def _nothing(options: argparse.Namespace) -> str:
     return f"nothing has {what} {where} {f'since {printable(options.since)}' if options.since else 'yet'}"
 
 
-def _steps_called(options: argparse.Namespace, found: Backend, word: str) -> list[dict[str, Any]]:
+def _steps_called(options: argparse.Namespace, backend: Backend, word: str) -> list[dict[str, Any]]:
     """Returns the step that a word that is no file stands for; an empty list if there is none."""
     if os.path.lexists(os.path.join(options.directory, word)):
         return []
     try:
-        return [find_step(found, word)]
+        return [find_step(backend, word)]
     except (InvalidParams, UnknownStep):
         return []
 
 
-def _diffs(found: Backend, entries: list[dict[str, Any]], options: argparse.Namespace) -> list[str]:
-    return [_diff_of(found, entry, form_of(options), only=bool(options.files)) for entry in entries]
+def _diffs(backend: Backend, entries: list[dict[str, Any]], options: argparse.Namespace) -> list[str]:
+    return [_diff_of(backend, entry, form_of(options), only=bool(options.files)) for entry in entries]
 
 
-def _diff_of(found: Backend, entry: dict[str, Any], form: Any, *, only: bool) -> str:
+def _diff_of(backend: Backend, entry: dict[str, Any], form: Any, *, only: bool) -> str:
     """Returns an entry's changes as a unified diff; with `only`, those of the requested files."""
     # the names that these files had then
     names = [name for row in entry["files"] for name in (file_of(row), row.get("renamedFrom")) if name]
     if entry["kind"] == "step":
         of_step: Any = {"stepId": entry["step"]["stepId"], "files": names if only else None, **form}
-        return diff_text(ask(found, "step/diff", of_step))
+        return diff_text(ask(backend, "step/diff", of_step))
     if entry["kind"] == "message":
         return ""
     # between the two snapshots around what the user changed, an agent may have changed other files
     files = names if only or entry["kind"] == "user" else None
     between: Any = {"hash": entry["before"], "to": entry["after"], "files": files, "renames": True, **form}
-    return diff_text(ask(found, "snapshot/diff", between))
+    return diff_text(ask(backend, "snapshot/diff", between))
 
 
 def _whole_prompt(entry: dict[str, Any], sessions: Mapping[str, dict[str, Any]], painter: Painter) -> str:
@@ -328,15 +327,15 @@ def _with_diffs(painter: Painter, lines: list[str], diffs: list[str]) -> str:
 
 def show_entry(options: argparse.Namespace) -> int:
     """Shows a step, and what it changed as a unified diff; or a prompt and its steps."""
-    with backend(options) as found:
-        entry = find_step_or_message(found, options.what)
+    with open_backend(options) as backend:
+        entry = find_step_or_message(backend, options.what)
         if "stepId" not in entry:
-            return _show_prompt(options, found, entry)
-        named = _with_renames(found, entry)
-        parts = list(_parts(found, named))
+            return _show_prompt(options, backend, entry)
+        named = _with_renames(backend, entry)
+        parts = list(_parts(backend, named))
         params: Any = {"stepId": named["stepId"], **form_of(options)}
-        diff = diff_text(ask(found, "step/diff", params))
-        signature = None if options.json else _signature(found, named)
+        diff = diff_text(ask(backend, "step/diff", params))
+        signature = None if options.json else _signature(backend, named)
     if options.json:
         print_json({"step": named, "diff": diff})
         return DONE
@@ -348,8 +347,8 @@ def show_entry(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _show_prompt(options: argparse.Namespace, found: Backend, message: dict[str, Any]) -> int:
-    listed = ask(found, "step/find", {"sessionId": message["sessionId"]})["steps"][::-1]
+def _show_prompt(options: argparse.Namespace, backend: Backend, message: dict[str, Any]) -> int:
+    listed = ask(backend, "step/find", {"sessionId": message["sessionId"]})["steps"][::-1]
     steps: list[Any] = [step for step in listed if step.get("messageId") == message["messageId"] and not is_empty(step)]
     if options.json:
         print_json({"message": message, "steps": steps})
@@ -374,23 +373,23 @@ def _prompt_lines(message: dict[str, Any]) -> list[str]:
     return [f"    {printable(line)}".rstrip() for line in text.splitlines()]
 
 
-def _with_renames(found: Backend, step: dict[str, Any]) -> dict[str, Any]:
+def _with_renames(backend: Backend, step: dict[str, Any]) -> dict[str, Any]:
     if not {"added", "deleted"} <= {row["status"] for row in step.get("files") or ()}:
         return step
-    again = ask(found, "step/find", {"prefix": step["stepId"], "limit": 1, "renames": True})["steps"]
+    again = ask(backend, "step/find", {"prefix": step["stepId"], "limit": 1, "renames": True})["steps"]
     return dict(again[0])
 
 
-def _parts(found: Backend, step: Any) -> Iterator[Any]:
-    for part in ask(found, "step/find", {"prefix": "", "parentStepId": step["stepId"]})["steps"][::-1]:
+def _parts(backend: Backend, step: Any) -> Iterator[Any]:
+    for part in ask(backend, "step/find", {"prefix": "", "parentStepId": step["stepId"]})["steps"][::-1]:
         yield part
-        yield from _parts(found, part)
+        yield from _parts(backend, part)
 
 
-def _signature(found: Backend, step: dict[str, Any]) -> dict[str, Any] | None:
+def _signature(backend: Backend, step: dict[str, Any]) -> dict[str, Any] | None:
     """Returns the signature of a fetched step; None for a step of the folder, and for an unsigned one."""
     # the folder's own come first
-    sessions = pages(found, "session/list", {}, "sessions")
+    sessions = pages(backend, "session/list", {}, "sessions")
     session: dict[str, Any] = next((each for each in sessions if each["sessionId"] == step["sessionId"]), {})
     return session.get("signature")
 
@@ -431,7 +430,7 @@ def entry_line(
 ) -> str:
     """Formats an entry of `session/history` on one line: its id, when, who, what, and how much."""
     name, who, what = _words(entry, sessions)
-    state = [_STATES[entry["step"]["state"]]] if entry["kind"] == "step" and entry["step"]["state"] in _STATES else []
+    state = state_spans(entry["step"]["state"]) if entry["kind"] == "step" else []
     when = moment(entry["at"])
     clock = f"{when:%H:%M}" if when.date() == now.date() else f"{when.day} {when:%b}"
     start = [(pad(name, _NAME_ROOM), "yellow" if entry["kind"] == "step" else "dim"), (pad(clock, _WHEN), "dim")]
@@ -470,5 +469,5 @@ def _words(entry: dict[str, Any], sessions: Mapping[str, dict[str, Any]]) -> tup
         said = git_line(entry["git"]) if "git" in entry and not entry["files"] else changed(entry["files"])
         return name, "unknown" if "unknown" in entry else "you", said
     who = agent_or_id(sessions[entry["sessionId"]]) if "sessionId" in entry else "you"
-    said = ", ".join(map(short, entry.get("steps") or ()))
-    return name, who, f"{entry['kind']} {said}".rstrip()
+    text = ", ".join(map(short, entry.get("steps") or ()))
+    return name, who, f"{entry['kind']} {text}".rstrip()

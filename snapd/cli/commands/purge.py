@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import Command, common
-from snapd.cli.requests.connection import ask, backend, in_folder
+from snapd.cli.requests.connection import ask, in_folder, open_backend
 from snapd.cli.requests.names import find_message
 from snapd.cli.terminal.asking import confirmed, declined
 from snapd.cli.terminal.layout import printable, shell_name
@@ -40,22 +40,22 @@ def purge(options: argparse.Namespace) -> int:
     if options.workspace == bool(options.files or options.messages):
         what = "expected either files and messages or --workspace"
         raise InvalidParams(what, hint="see 'snapd purge --help'", field="FILE")
-    with backend(options) as found:
-        params = _params(options, found)
+    with open_backend(options) as backend:
+        params = _params(options, backend)
         if options.dry_run or not options.yes:
             # raises an error if no snapshot has one of the files
-            told = ask(found, "snapshot/purge", {**params, "dryRun": True})
+            output = ask(backend, "snapshot/purge", {**params, "dryRun": True})
             if options.dry_run:
-                return _show_plan(options, told)
-            _check(told)
+                return _show_plan(options, output)
+            _check(output)
             if not confirmed(
                 "Remove this for good? It cannot be undone.",
                 "this cannot be undone",
                 "see what would go with --dry-run, then confirm with --yes",
-                _plan(told, everything=options.workspace),
+                _plan(output, everything=options.workspace),
             ):
                 return declined(options)
-        result = ask(found, "snapshot/purge", params)
+        result = ask(backend, "snapshot/purge", params)
     if options.json:
         print_json(result)
         return DONE
@@ -74,23 +74,23 @@ def purge(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _params(options: argparse.Namespace, found: Backend) -> PurgeParams:
+def _params(options: argparse.Namespace, backend: Backend) -> PurgeParams:
     if options.workspace:
         return {"everything": True}
-    messages = [find_message(found, word)["messageId"] for word in options.messages or ()]
+    messages = [find_message(backend, word)["messageId"] for word in options.messages or ()]
     return {"files": [in_folder(options, file) for file in options.files] or None, "messages": messages or None}
 
 
-def _show_plan(options: argparse.Namespace, told: PurgeResult) -> int:
+def _show_plan(options: argparse.Namespace, plan: PurgeResult) -> int:
     if options.json:
-        print_json(told)
+        print_json(plan)
     else:
-        print("\n".join(_plan(told, everything=options.workspace)))
+        print("\n".join(_plan(plan, everything=options.workspace)))
     return DONE
 
 
-def _check(told: PurgeResult) -> None:
-    here = [shell_name(row["file"]) for row in told["files"] if row["inFolder"]]
+def _check(plan: PurgeResult) -> None:
+    here = [shell_name(row["file"]) for row in plan["files"] if row["inFolder"]]
     if here:
         raise InvalidParams(
             f"{', '.join(here)}: still in the folder, so the next snapshot would have it again",
@@ -99,8 +99,8 @@ def _check(told: PurgeResult) -> None:
         )
 
 
-def _plan(told: PurgeResult, *, everything: bool) -> list[str]:
-    rows = told["files"]
+def _plan(plan: PurgeResult, *, everything: bool) -> list[str]:
+    rows = plan["files"]
     lines = []
     for row in rows:
         here = "; still in the folder: delete or ignore it first" if row["inFolder"] else ""
@@ -110,15 +110,15 @@ def _plan(told: PurgeResult, *, everything: bool) -> list[str]:
     if rows:
         versions, count = (sum(row[key] for row in rows) for key in ("versions", "bytes"))
         total = f": {counted(versions, 'version')} of {counted(len(rows), 'file')}, {size(count)}"
-    if told["fetched"]:
-        lines.append(f"{counted(told['fetched'], 'fetched session')} to be dropped")
-    if told["remotes"]:
-        lines.append(f"it was sent elsewhere, and stays there: {_remotes(told)}")
-    return [f"{_counted(told, everything=everything)}{total}", *lines]
+    if plan["fetched"]:
+        lines.append(f"{counted(plan['fetched'], 'fetched session')} to be dropped")
+    if plan["remotes"]:
+        lines.append(f"it was sent elsewhere, and stays there: {_remotes(plan)}")
+    return [f"{_counted(plan, everything=everything)}{total}", *lines]
 
 
-def _remotes(told: PurgeResult) -> str:
-    return ", ".join(map(printable, told["remotes"]))
+def _remotes(plan: PurgeResult) -> str:
+    return ", ".join(map(printable, plan["remotes"]))
 
 
 def _counted(result: PurgeResult, *, everything: bool) -> str:

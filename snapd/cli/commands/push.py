@@ -11,7 +11,7 @@ import attrs
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import REMOTE, Command, common
-from snapd.cli.requests.connection import ask, backend, in_folder
+from snapd.cli.requests.connection import ask, in_folder, open_backend
 from snapd.cli.requests.names import find_session
 from snapd.cli.terminal.asking import confirmed, declined
 from snapd.cli.terminal.layout import at_most, file_name, printable
@@ -69,11 +69,11 @@ def _key(options: argparse.Namespace) -> str | None:
     return os.path.abspath(os.path.join(options.directory, key))
 
 
-def leave(options: argparse.Namespace, found: Backend, leaving: PushTexts) -> int:
+def leave(options: argparse.Namespace, backend: Backend, leaving: PushTexts) -> int:
     """Shows what would leave the machine, asks, and sends it."""
     if options.dry_run or not options.yes:
         dry_run: Any = {**leaving.params, "dryRun": True}
-        plan = ask(found, leaving.method, dry_run)
+        plan = ask(backend, leaving.method, dry_run)
         if options.dry_run or not (plan["sessions"] or leaving.with_folder):
             return _print_result(options, leaving, plan)
         if not confirmed(
@@ -83,7 +83,7 @@ def leave(options: argparse.Namespace, found: Backend, leaving: PushTexts) -> in
             _plan(Painter(options, sys.stderr), leaving, plan),
         ):
             return declined(options)
-    return _print_result(options, leaving, ask(found, leaving.method, leaving.params))
+    return _print_result(options, leaving, ask(backend, leaving.method, leaving.params))
 
 
 def _print_result(options: argparse.Namespace, leaving: PushTexts, result: Any) -> int:
@@ -119,15 +119,15 @@ def _plan(painter: Painter, leaving: PushTexts, plan: dict[str, Any]) -> Iterato
         yield "All files are in commits that are there already."
         return
     yield f"{counted(len(files), 'file')} {'are' if len(files) > 1 else 'is'} in no commit that is there:"
-    told = [file for file in files if "reason" in file]
+    parts = [file for file in files if "reason" in file]
     listed = at_most(_LISTED)
-    for file in [*told, *files[len(told) : len(told) + listed]]:
+    for file in [*parts, *files[len(parts) : len(parts) + listed]]:
         reason = file.get("reason")
         line = f"  {size(file['size']):>10}  {file_name(file['file'], '')}"
         yield line if reason is None else painter.paint(f"{line}  {_WHY[reason]}", "red")
-    if (more := len(files) - len(told) - listed) > 0:
+    if (more := len(files) - len(parts) - listed) > 0:
         yield f"  and {more} more; --json lists all"
-    if told:
+    if parts:
         yield "--exclude leaves files out; --redact also leaves out their contents elsewhere."
 
 
@@ -197,20 +197,20 @@ def push(options: argparse.Namespace) -> int:
     for name, is_given in (("--older-than", options.older_than is not None), ("--all", options.all)):
         if is_given:
             raise InvalidParams(f"{name}: only valid with --prune", hint="add --prune, or leave it out", field=name)
-    with backend(options) as found:
-        params = _params(options, found)
+    with open_backend(options) as backend:
+        params = _params(options, backend)
         if options.delete:
-            return _delete(options, found, params)
-        return leave(options, found, PushTexts("session/push", params, "push", "pushed", _remote, _readers))
+            return _delete(options, backend, params)
+        return leave(options, backend, PushTexts("session/push", params, "push", "pushed", _remote, _readers))
 
 
-def _params(options: argparse.Namespace, found: Backend) -> dict[str, Any]:
-    names = [find_session(found, word)["sessionId"] for word in options.sessions]
+def _params(options: argparse.Namespace, backend: Backend) -> dict[str, Any]:
+    names = [find_session(backend, word)["sessionId"] for word in options.sessions]
     which: dict[str, Any] = {"sessionIds": names} if names else {"all": True}
     return {"remote": remote_of(options), **leaving_params(options), **which}
 
 
-def _delete(options: argparse.Namespace, found: Backend, params: dict[str, Any]) -> int:
+def _delete(options: argparse.Namespace, backend: Backend, params: dict[str, Any]) -> int:
     if not options.sessions:
         raise InvalidParams(
             "expected the sessions to delete from the remote", hint="name them after REMOTE", field="SESSION"
@@ -224,7 +224,7 @@ def _delete(options: argparse.Namespace, found: Backend, params: dict[str, Any])
     ):
         return declined(options)
     deleting: Any = {**params, "delete": True}
-    result = ask(found, "session/push", deleting)
+    result = ask(backend, "session/push", deleting)
     if options.json:
         print_json(result)
     else:
@@ -245,9 +245,9 @@ def prune(options: argparse.Namespace) -> int:
         "olderThanDays": options.older_than,
         "all": options.all or None,
     }
-    with backend(options) as found:
+    with open_backend(options) as backend:
         if options.dry_run or not options.yes:
-            plan = ask(found, "session/push", {**params, "dryRun": True})
+            plan = ask(backend, "session/push", {**params, "dryRun": True})
             if options.dry_run or not plan["pruned"]:
                 return _print_pruned(options, plan)
             keeps = "Every machine keeps those that it made or fetched. Nobody else can fetch them."
@@ -258,7 +258,7 @@ def prune(options: argparse.Namespace) -> int:
                 [*_pruned_lines(plan), keeps],
             ):
                 return declined(options)
-        return _print_pruned(options, ask(found, "session/push", params))
+        return _print_pruned(options, ask(backend, "session/push", params))
 
 
 def _check_without_use(options: argparse.Namespace, mode: str, others: dict[str, Any]) -> None:
@@ -330,13 +330,13 @@ def bundle(options: argparse.Namespace) -> int:
             "expected sessions, or --all", hint="name the sessions after FILE, or give --all", field="SESSION"
         )
     readers = "Only you can read the file; anyone you give it to can read all of it."
-    with backend(options) as found:
-        names = [find_session(found, word)["sessionId"] for word in options.sessions]
+    with open_backend(options) as backend:
+        names = [find_session(backend, word)["sessionId"] for word in options.sessions]
         which: dict[str, Any] = {"all": True} if options.all else {"sessionIds": names}
         params = {"file": in_folder(options, options.file), **leaving_params(options), **which}
         return leave(
             options,
-            found,
+            backend,
             PushTexts("session/export", params, "write", "wrote", lambda _: printable(options.file), lambda _: readers),
         )
 
@@ -371,9 +371,9 @@ def handover(options: argparse.Namespace) -> int:
 
     include = [os.path.abspath(os.path.join(options.directory, name)) for name in options.include or ()]
     params = {**carrier_of(options), "name": options.name, "include": include or None, **leaving_params(options)}
-    with backend(options) as found:
+    with open_backend(options) as backend:
         leaving = PushTexts("session/handover", params, "hand over", "handed over", where, _readers, with_folder=True)
-        return leave(options, found, leaving)
+        return leave(options, backend, leaving)
 
 
 def carrier_of(options: argparse.Namespace) -> dict[str, str]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-_HEARD = frozenset({"snapshot/didChange", "snapshot/didTrack", "snapshot/didRevert", "session/didChange"})
+_NOTIFICATIONS = frozenset({"snapshot/didChange", "snapshot/didTrack", "snapshot/didRevert", "session/didChange"})
 _OWN = 16
 """How many of our own snapshots to remember, so that their notifications are recognised."""
 _AGAIN_SECONDS = 0.5
@@ -34,10 +34,10 @@ class Recorder:
     with.
     """
 
-    def __init__(self, found: Backend, client: Client, quiet: float) -> None:
-        self.backend = found
+    def __init__(self, connection: Backend, client: Client, quiet: float) -> None:
+        self.backend = connection
         self._quiet = quiet
-        self._subscription = client.subscribe(_HEARD)
+        self._subscription = client.subscribe(_NOTIFICATIONS)
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="snapd-recorder", daemon=True)
         self._own: deque[str] = deque(maxlen=_OWN)
@@ -71,41 +71,41 @@ class Recorder:
     def _run(self) -> None:
         while not self._stopping.is_set():
             try:
-                heard = self._subscription.get(self._left())
-                if heard is not None:
-                    self._on_notification(heard)
-                elif self._left() == 0:
+                notification = self._subscription.get(self.seconds_left())
+                if notification is not None:
+                    self._on_notification(notification)
+                elif self.seconds_left() == 0:
                     self._begin()
             except _FAILURES as error:
                 # the recorded command goes on, so recording must, too
                 self.trouble = error
                 self._recover()
 
-    def _left(self) -> float | None:
+    def seconds_left(self) -> float | None:
         """Returns the seconds until the step ends if nothing more changes; None while nothing has."""
         return None if self._changed is None else max(0.0, self._changed + self._quiet - time.monotonic())
 
-    def _on_notification(self, told: Notification) -> None:
-        params = told.params
-        if told.method == "snapshot/didChange":
+    def _on_notification(self, notification: Notification) -> None:
+        params = notification.params
+        if notification.method == "snapshot/didChange":
             # a notification from before the last snapshot is about changes of a step that has ended
             if params["files"] and self._base in (None, params["base"]):
                 self._changed = time.monotonic()
-        elif told.method == "snapshot/didRevert":
+        elif notification.method == "snapshot/didRevert":
             self._base = params["after"]
-        elif told.method == "snapshot/didTrack":
+        elif notification.method == "snapshot/didTrack":
             if params["hash"] not in (*self._own, self._base):
                 # another client's snapshot: later notifications leave out what changed before it
                 self._changed = time.monotonic()
             self._base = params["hash"]
-        elif told.method == "session/didChange":
+        elif notification.method == "session/didChange":
             step = params.get("step")
             if step is not None and step["stepId"] == self._open and step["state"] != "open":
                 # another client ended it; the rest must be recorded all the same
                 self._resume()
-        elif told.method == RECONNECTED:
+        elif notification.method == RECONNECTED:
             self._resume()
-        elif told.method in (DISCONNECTED, UNREACHABLE):
+        elif notification.method in (DISCONNECTED, UNREACHABLE):
             # what changed until the next snapshot may be in another step
             self.trouble = params.get("error") or ConnectionLost(params["reason"])
 
@@ -145,8 +145,8 @@ class Recorder:
 class HookSessions:
     """The sessions of an agent that records by its own hooks; `base` and `end` are the snapshots around the run."""
 
-    def __init__(self, found: Backend, agent: str) -> None:
-        self.backend = found
+    def __init__(self, connection: Backend, agent: str) -> None:
+        self.backend = connection
         self._agent = agent
         self._before: dict[str, int] = {}
         self.base = self.end = ""

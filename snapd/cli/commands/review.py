@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import SNAPSHOT, Answer, Command, looking
-from snapd.cli.requests.connection import ask, backend, in_folder
+from snapd.cli.requests.connection import ask, in_folder, open_backend
 from snapd.cli.requests.names import all_sessions, file_of, find_session
 from snapd.cli.requests.pending import agents, as_a_whole, authors, named, pending
 from snapd.cli.requests.snapshots import find_snapshot
 from snapd.cli.terminal import pager
 from snapd.cli.terminal.layout import cell, one_line, pad, printable, terminal_width
-from snapd.cli.terminal.naming import short
+from snapd.cli.terminal.naming import agent_name, short
 from snapd.cli.terminal.output import Painter, print_json, summary
 from snapd.cli.terminal.times import ago, local_now, moment
 from snapd.model.errors import InvalidParams, UnknownSession, os_errors
@@ -57,9 +57,9 @@ def _review_arguments(parser: Parser) -> None:
 @Command("review", "every day", _review_arguments, answer="Pending", example="review", shows=True)
 def review(options: argparse.Namespace) -> int:
     """List what agents changed and you have not kept yet."""
-    with backend(options) as found:
-        files = _wanted(options, found)
-        shown = [ask(found, "review/file", {"file": file_of(row)}) for row in files] if options.patch else files
+    with open_backend(options) as backend:
+        files = _wanted(options, backend)
+        shown = [ask(backend, "review/file", {"file": file_of(row)}) for row in files] if options.patch else files
         painter = Painter(options)
         if options.json:
             print_json({"files": shown})
@@ -67,10 +67,10 @@ def review(options: argparse.Namespace) -> int:
             print("snapd: nothing is pending: you have kept all that agents changed, or they changed nothing",
                   file=sys.stderr)  # fmt: skip
         elif options.patch:
-            names = agents(found)
+            names = agents(backend)
             pager.show(options, "\n".join(_hunks(names, painter, row) for row in shown))
         else:
-            names = agents(found)
+            names = agents(backend)
             by = Counter(name for row in files for name in authors(names, row["owners"]).split(", "))
             counts = [f"by {name}: {count} file{'' if count == 1 else 's'}" for name, count in by.items()]
             lines = [summary(painter, files), *counts, painter.paint(_NEXT, "dim")]
@@ -78,11 +78,11 @@ def review(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _wanted(options: argparse.Namespace, found: Backend) -> list[dict[str, Any]]:
-    session = None if options.session is None else find_session(found, options.session)["sessionId"]
-    files = pending(found, session)
+def _wanted(options: argparse.Namespace, backend: Backend) -> list[dict[str, Any]]:
+    session = None if options.session is None else find_session(backend, options.session)["sessionId"]
+    files = pending(backend, session)
     if options.agent is not None:
-        of_agent = {each["sessionId"] for each in all_sessions(found) if each.get("agent") == options.agent}
+        of_agent = {each["sessionId"] for each in all_sessions(backend) if each.get("agent") == options.agent}
         if not of_agent:
             raise UnknownSession(f"no session of {options.agent!r} in this folder", sessionId=options.agent)
         files = [row for row in files if any(owner["sessionId"] in of_agent for owner in row["owners"])]
@@ -115,15 +115,15 @@ def blame(options: argparse.Namespace) -> int:
     are marked 'before'.
     """
     file, lines = _split(options)
-    with backend(options) as found:
-        tree = None if options.hash is None else find_snapshot(found, options.hash)
+    with open_backend(options) as backend:
+        tree = None if options.hash is None else find_snapshot(backend, options.hash)
         name = in_folder(options, file)
-        answer = ask(found, "snapshot/blame", {"file": name, "hash": tree, "range": lines})
+        answer = ask(backend, "snapshot/blame", {"file": name, "hash": tree, "range": lines})
         if options.json:
             print_json(answer)
             return DONE
         path = os.path.join(options.directory, file)
-        text = _on_disk(path) if tree is None else _text(ask(found, "snapshot/fileAt", {"hash": tree, "file": name}))
+        text = _on_disk(path) if tree is None else _text(ask(backend, "snapshot/fileAt", {"hash": tree, "file": name}))
     pager.show(options, _table(Painter(options), answer["lines"], text))
     for problem in answer.get("noteProblems", ()):
         of = f"{_short(problem['commit'])}: " if "commit" in problem else ""
@@ -133,17 +133,17 @@ def blame(options: argparse.Namespace) -> int:
 
 def _split(options: argparse.Namespace) -> tuple[str, LineRange | None]:
     """Returns the file, and the line range at the end of the name; a file with exactly that name takes precedence."""
-    found = _LINES.fullmatch(options.file)
-    if found is None or os.path.lexists(os.path.join(options.directory, options.file)):
+    match = _LINES.fullmatch(options.file)
+    if match is None or os.path.lexists(os.path.join(options.directory, options.file)):
         return options.file, None
-    first = int(found["first"])
-    last = int(found["last"] or first)
+    first = int(match["first"])
+    last = int(match["last"] or first)
     if not 1 <= first <= last:
         raise InvalidParams(
             f"{options.file}: expected lines such as 12 or 12-20, from 1", hint="the last line follows the first"
             , field="FILE",
         )  # fmt: skip
-    return found["file"], {"start": first, "count": last - first + 1}
+    return match["file"], {"start": first, "count": last - first + 1}
 
 
 def _on_disk(path: str) -> list[str]:
@@ -179,11 +179,11 @@ def _format_owner(run: dict[str, Any]) -> str:
     if run["author"] == "user":
         return "you"
     if run["author"] == "step":
-        return one_line(" ".join(filter(None, (short(run["stepId"]), run.get("agent")))))
+        return one_line(" ".join(filter(None, (short(run["stepId"]), agent_name(run)))))
     commit, noted = run.get("commit"), run.get("noted")
     if commit is None:
         return "before"
-    author = commit["author"] if noted is None else noted.get("agent") or _without_address(noted["person"])
+    author = commit["author"] if noted is None else agent_name(noted) or _without_address(noted["person"])
     return one_line(f"git {_short(commit['id'])} {author}")
 
 

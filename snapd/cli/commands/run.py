@@ -152,19 +152,19 @@ def _wants_bursts(options: argparse.Namespace) -> bool:
 
 
 def _begun(options: argparse.Namespace, folder: str, words: list[str], hooks: OneRun | None) -> HookSessions | Recorder:
-    found, client = connected(options.socket, folder, _ANSWER_SECONDS)
+    result, client = connected(options.socket, folder, _ANSWER_SECONDS)
     try:
         # no limit for the first snapshot: the daemon has answered, so it is alive
         client.timeout = None
         if hooks is not None:
-            hooked = HookSessions(found, hooks.agent.name)
+            hooked = HookSessions(result, hooks.agent.name)
             hooked.start()
             return hooked
-        recorder = Recorder(found, client, options.quiet)
+        recorder = Recorder(result, client, options.quiet)
         recorder.start(options.agent or os.path.basename(words[0]), options.title or shlex.join(words))
         return recorder
     except BaseException:
-        found.close()
+        result.close()
         raise
     finally:
         client.timeout = _ANSWER_SECONDS
@@ -303,8 +303,8 @@ def _print_session(painter: Painter, session_id: str, every: list[Any], shared: 
         if lost is not None:
             print(f"  {painter.paint(lost, 'yellow')}", file=sys.stderr)
         return False
-    said = "1 step" if len(steps) == 1 else f"{len(steps)} steps"
-    print(f"snapd: session {painter.paint(name, 'yellow')}: {said}", file=sys.stderr)
+    text = "1 step" if len(steps) == 1 else f"{len(steps)} steps"
+    print(f"snapd: session {painter.paint(name, 'yellow')}: {text}", file=sys.stderr)
     for step in steps:
         print(f"  {painter.paint('●', 'cyan')} {_step_line(painter, step)}", file=sys.stderr)
     for line in [*shared, *filter(None, [lost])]:
@@ -312,11 +312,11 @@ def _print_session(painter: Painter, session_id: str, every: list[Any], shared: 
     return True
 
 
-def _warn_ignored(found: Backend) -> None:
+def _warn_ignored(backend: Backend) -> None:
     """Warns if the command ran in a folder that snapshots ignore."""
     here = os.getcwd()
     try:
-        ignored = found.request("snapshot/status", {"file": os.path.join(here, "new")}).get("ignored")
+        ignored = backend.request("snapshot/status", {"file": os.path.join(here, "new")}).get("ignored")
     except (ClientError, SnapdError, OSError) as error:
         print_error(error)
         return
@@ -333,7 +333,7 @@ def _undo_hint(session_id: str) -> str:
     return f"snapd undo --session {short(session_id)} undoes the last step, and with --all all of them"
 
 
-def _shared_files(found: Backend, steps: list[Step]) -> list[str]:
+def _shared_files(backend: Backend, steps: list[Step]) -> list[str]:
     """Returns a line for each other step that may also have written files of these steps."""
     files: dict[str, dict[str, None]] = {}
     for step in steps:
@@ -342,7 +342,7 @@ def _shared_files(found: Backend, steps: list[Step]) -> list[str]:
                 files.setdefault(other, {})[printable(row["file"])] = None
     lines = []
     for other, names in files.items():
-        agent = find_step(found, other).get("agent")
+        agent = find_step(backend, other).get("agent")
         shown = ", ".join(list(names)[:_FILES]) + (f" and {len(names) - _FILES} more" if len(names) > _FILES else "")
         lines.append(f"{shown}: {sharing(other, agent)}; an undo leaves what is shared")
     return lines

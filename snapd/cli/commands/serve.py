@@ -172,9 +172,9 @@ def _token(path: str | None, locations: Locations) -> str:
             with open(path, encoding="utf-8") as file:
                 token = file.read().strip()
         except (OSError, UnicodeDecodeError) as error:
-            said = error.strerror if isinstance(error, OSError) else "it is no text"
+            text = error.strerror if isinstance(error, OSError) else "it is no text"
             hint = "name a file that holds the token and that you may read"
-            raise InvalidParams(f"--token-file: {path}: {said}", hint=hint, field="--token-file") from error
+            raise InvalidParams(f"--token-file: {path}: {text}", hint=hint, field="--token-file") from error
     else:
         token = os.environ.get("SNAPD_TOKEN", "").strip()
     if token:

@@ -13,10 +13,10 @@ import pygit2
 
 from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.parsing.command import SESSION, STEP, Answer, Command, common
-from snapd.cli.requests.connection import ask, backend, folder_of, pages
+from snapd.cli.requests.connection import ask, folder_of, open_backend, pages
 from snapd.cli.requests.names import all_sessions, find_session_or_step
 from snapd.cli.terminal.layout import shell_name
-from snapd.cli.terminal.naming import session_name, short, step_text
+from snapd.cli.terminal.naming import agent_name, session_name, short, step_text
 from snapd.cli.terminal.output import Painter, print_json, printable, summary
 from snapd.core.compare.text import is_binary
 from snapd.model.errors import InvalidParams
@@ -57,7 +57,7 @@ _LEFT_OUT = {
 }
 
 
-class LeftOut(Answer):
+class NotStaged(Answer):
     """A file that was not staged, though nothing is in conflict."""
 
     file: Annotated[str, "Relative to the folder."]
@@ -73,7 +73,7 @@ class StagedChanges(Answer):
     applied: Annotated[bool, "False for a dry run."]
     repository: Annotated[str, "The root of the git work tree."]
     files: Annotated[list[FileChange], "The files that changed in the index."]
-    left: Annotated[list[LeftOut], "The files that were left out."]
+    left: Annotated[list[NotStaged], "The files that were left out."]
     already_staged: Annotated[int, "How many other files the index has with changes: the commit has these, too."]
     open_steps: Annotated[list[str], "The steps of the sessions that are open: what they change is not staged yet."]
     message: Annotated[str, "A message for the commit, from the prompts of the steps that the last commit has not."]
@@ -98,21 +98,21 @@ def stage(options: argparse.Namespace) -> int:
     undone. If the index has something else on the same lines, nothing is staged. The files of the folder are
     not touched. 'git restore --staged' takes it back.
     """
-    with backend(options) as found:
-        sessions, steps = _named(found, options.names)
+    with open_backend(options) as backend:
+        sessions, steps = _named(backend, options.names)
         folder = os.path.realpath(os.fsencode(folder_of(options)))
         repository = Repository.around(folder, Git.of_user(os.environ))
         repository.check_idle()
         contents = Contents()
-        loader = Loader(partial(ask, found), folder, repository.top, contents)
+        loader = Loader(partial(ask, backend), folder, repository.top, contents)
         rows = loader.rows(sessions, steps)
         planner = Planner(repository, contents)
         plan = planner.plan(loader.chains(_chosen(options, loader, rows)))
         if plan.conflicts:
             raise _conflict(options, plan, folder, repository.top)
         owners = list(dict.fromkeys(owner for change in plan.pending for owner in change.owners))
-        still_open = _open_steps(found, sessions)
-        message = proposed(list(_prompts(found, owners)), _otherwise(found, sessions, owners))
+        still_open = _open_steps(backend, sessions)
+        message = proposed(list(_prompts(backend, owners)), _otherwise(backend, sessions, owners))
     if not options.dry_run:
         planner.carry_out(plan)
     answer = StageResult(
@@ -135,12 +135,12 @@ def stage(options: argparse.Namespace) -> int:
     return NOT_ALL if plan.left else DONE
 
 
-def _named(found: Backend, words: Iterable[str]) -> tuple[list[str], list[str]]:
+def _named(backend: Backend, words: Iterable[str]) -> tuple[list[str], list[str]]:
     """Returns the sessions and the ended steps that some words stand for; raises `InvalidParams`, `UnknownSession`."""
     sessions: dict[str, None] = {}
     steps: dict[str, None] = {}
     for word in words:
-        named = find_session_or_step(found, word)
+        named = find_session_or_step(backend, word)
         if "stepId" not in named:
             sessions[named["sessionId"]] = None
         elif named["state"] == "open":
@@ -154,11 +154,11 @@ def _named(found: Backend, words: Iterable[str]) -> tuple[list[str], list[str]]:
     return list(sessions), list(steps)
 
 
-def _open_steps(found: Backend, session_ids: Iterable[str]) -> list[str]:
+def _open_steps(backend: Backend, session_ids: Iterable[str]) -> list[str]:
     return [
         step["stepId"]
         for session_id in session_ids
-        for step in ask(found, "step/find", {"sessionId": session_id, "open": True})["steps"]
+        for step in ask(backend, "step/find", {"sessionId": session_id, "open": True})["steps"]
     ]
 
 
@@ -195,30 +195,30 @@ def _chosen(
 # -- the message
 
 
-def _prompts(found: Backend, owners: Sequence[Owner]) -> Iterator[str]:
+def _prompts(backend: Backend, owners: Sequence[Owner]) -> Iterator[str]:
     """Yields the prompts of the turns of some steps, the oldest first; else what agents say of the steps."""
     messages: list[tuple[str, str]] = []
     for session_id in dict.fromkeys(owner.session_id for owner in owners):
         wanted = {owner.message_id for owner in owners if owner.session_id == session_id} - {None}
-        sent = pages(found, "session/messages", {"sessionId": session_id}, "messages") if wanted else ()
+        sent = pages(backend, "session/messages", {"sessionId": session_id}, "messages") if wanted else ()
         messages += [(each["at"], each["text"]) for each in sent if each["messageId"] in wanted and each.get("text")]
     yield from (text for _, text in sorted(messages, key=lambda each: each[0]))
     if messages:
         return
     for owner in owners[:_DESCRIBED]:
-        for step in ask(found, "step/find", {"prefix": owner.step_id, "limit": 1})["steps"]:
+        for step in ask(backend, "step/find", {"prefix": owner.step_id, "limit": 1})["steps"]:
             if "description" in step:
                 yield step_text({"description": step["description"]})
 
 
-def _otherwise(found: Backend, session_ids: Iterable[str], owners: Iterable[Owner]) -> str:
-    known = {session["sessionId"]: session for session in all_sessions(found)}
+def _otherwise(backend: Backend, session_ids: Iterable[str], owners: Iterable[Owner]) -> str:
+    known = {session["sessionId"]: session for session in all_sessions(backend)}
     names = dict.fromkeys((*session_ids, *(owner.session_id for owner in owners)))
     sessions = [known[name] for name in names if name in known]
     for session in sessions:
         if name := session_name(session):
             return name
-    agents = list(dict.fromkeys(session["agent"] for session in sessions if session.get("agent")))
+    agents = list(dict.fromkeys(filter(None, map(agent_name, sessions))))
     return f"Changes by {' and '.join(agents)}" if agents else "Changes by an agent"
 
 
@@ -272,8 +272,8 @@ def _print_result(options: argparse.Namespace, answer: StageResult, stream: Text
     painter = Painter(options, stream)
     plan = answer.plan
     if not plan.files:
-        said = "the index has all of it already" if plan.pending else "these steps have nothing to stage"
-        print(f"snapd: {said}", file=stream)
+        text = "the index has all of it already" if plan.pending else "these steps have nothing to stage"
+        print(f"snapd: {text}", file=stream)
     else:
         print(summary(painter, answer.rows()), file=stream)
     for row in answer.as_json()["left"]:
@@ -304,12 +304,12 @@ def _conflict(options: argparse.Namespace, plan: Plan, folder: bytes, top: bytes
         painter = Painter(options, sys.stderr)
         for row in rows:
             print(f"{painter.paint('conflict', 'red')} {printable(row['file'])} ({_why(row)})", file=sys.stderr)
-    said = f"{rows[0]['file']}: {_why(rows[0])}" if len(rows) == 1 else f"{len(rows)} files are in conflict"
+    text = f"{rows[0]['file']}: {_why(rows[0])}" if len(rows) == 1 else f"{len(rows)} files are in conflict"
     hint = None
     if all(row["reason"] == "shared" for row in rows):
         steps = dict.fromkeys(short(step) for row in rows for step in row["sharedWith"])
         hint = f"name the other steps as well to stage them together: {' '.join(steps)}"
-    return StagingConflict(f"nothing was staged: {said}", hint=hint, files=rows)
+    return StagingConflict(f"nothing was staged: {text}", hint=hint, files=rows)
 
 
 def _why(row: dict[str, Any]) -> str:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import Answer, Command, common
-from snapd.cli.requests.connection import ask, backend, folder_of, folders_with_same_files, former_words
+from snapd.cli.requests.connection import ask, folder_of, folders_with_same_files, former_words, open_backend
 from snapd.cli.terminal.layout import aligned, one_line, shell_name
-from snapd.cli.terminal.naming import short
+from snapd.cli.terminal.naming import agent_name, short
 from snapd.cli.terminal.output import Painter, print_json, printable, settings, size, watching
 from snapd.cli.terminal.times import ago, format_duration, local_now, moment
 from snapd.environment import spool_directory
@@ -45,8 +45,8 @@ class Status(Answer, base="StatusResult"):
 def status(options: argparse.Namespace) -> int:
     """Show the state of the folder's snapshots and settings."""
     try:
-        with backend(options) as found:
-            result = ask(found, "snapshot/status", {})
+        with open_backend(options) as backend:
+            result = ask(backend, "snapshot/status", {})
     finally:
         # also if the folder cannot be opened, which may be the reason
         waiting = _unrecorded_events(os.path.realpath(folder_of(options)))
@@ -72,8 +72,8 @@ def _unrecorded_events(folder: str) -> list[dict[str, str]]:
     waiting = describe_waiting(spool, folder)
     if waiting:
         first = waiting[0]
-        said = f"{len(waiting)} of what agents reported here, first of {first['agent']}: {first['why']}"
-        print(f"snapd: not recorded yet: {printable(said)}\nhint: 'snapd doctor' says more", file=sys.stderr)
+        text = f"{len(waiting)} of what agents reported here, first of {first['agent']}: {first['why']}"
+        print(f"snapd: not recorded yet: {printable(text)}\nhint: 'snapd doctor' says more", file=sys.stderr)
     return waiting
 
 
@@ -116,8 +116,9 @@ def _table(painter: Painter, rows: list[tuple[str, str, str]]) -> list[str]:
 def _open_steps(painter: Painter, result: StatusResult, now: datetime) -> Iterator[str]:
     """Yields the open steps with their ages: they own what changes now, unless an editor saves it."""
     for step in result["openSteps"]:
-        said = (step.get("agent"), step.get("tool"), step.get("description"))
-        words = " ".join(one_line(text) for text in said if text)
+        words = " ".join(
+            one_line(text) for text in (agent_name(step), step.get("tool"), step.get("description")) if text
+        )
         age = format_duration(moment(step["startedAt"]), now)
         yield " ".join(filter(None, (painter.paint(short(step["stepId"]), "yellow"), words, f"for {age}")))
     if result["openSteps"]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import SESSION, STEP, Answer, Command, common, family
-from snapd.cli.requests.connection import ask, backend, in_folder
+from snapd.cli.requests.connection import ask, in_folder, open_backend
 from snapd.cli.requests.names import all_sessions, find_session, step_id
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, print_error, print_json, printable, summary
@@ -106,9 +106,9 @@ def _with_effort(options: argparse.Namespace, act: Callable[[argparse.Namespace]
 
 def _begin(options: argparse.Namespace) -> int:
     """Prints only the id of the step, so that a hook can keep it."""
-    with backend(options) as found:
+    with open_backend(options) as backend:
         params = {
-            "parentStepId": options.parent and step_id(found, options.parent),
+            "parentStepId": options.parent and step_id(backend, options.parent),
             "messageId": options.message,
             "partId": options.part,
             "tool": options.tool,
@@ -117,7 +117,7 @@ def _begin(options: argparse.Namespace) -> int:
             # this process ends before the agent begins to work
             "detached": True,
         }
-        session_id, begun = _begin_step(found, options, params)
+        session_id, begun = _begin_step(backend, options, params)
     if options.json:
         print_json({"sessionId": session_id, **begun})
     else:
@@ -125,24 +125,24 @@ def _begin(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _begin_step(found: Backend, options: argparse.Namespace, params: Any) -> tuple[str, StepBeginResult]:
+def _begin_step(backend: Backend, options: argparse.Namespace, params: Any) -> tuple[str, StepBeginResult]:
     """Returns the session, which is started if none with that name is open, and the new step."""
     if options.session is not None:
         # usually the session is open already: then one request suffices
         try:
             params["sessionId"] = options.session
-            return options.session, ask(found, "step/begin", params)
+            return options.session, ask(backend, "step/begin", params)
         except UnknownSession:
             pass
-    name = options.session and _whole(found, options.session)
-    session_id = ask(found, "session/start", {"sessionId": name, "agent": options.agent})["sessionId"]
+    name = options.session and _whole(backend, options.session)
+    session_id = ask(backend, "session/start", {"sessionId": name, "agent": options.agent})["sessionId"]
     params["sessionId"] = session_id
-    return session_id, ask(found, "step/begin", params)
+    return session_id, ask(backend, "step/begin", params)
 
 
-def _whole(found: Backend, word: str) -> str:
+def _whole(backend: Backend, word: str) -> str:
     """Returns the session shown as `word`, else `word`: a new session's name may be the beginning of another's."""
-    names = [session["sessionId"] for session in all_sessions(found)]
+    names = [session["sessionId"] for session in all_sessions(backend)]
     shown = [name for name in names if short(name) == word]
     return shown[0] if len(shown) == 1 and word not in names else word
 
@@ -153,14 +153,14 @@ def _end(options: argparse.Namespace) -> int:
         raise InvalidParams("expected either a step or --all", hint="'snapd status' lists the open steps", field="STEP")
     if options.all:
         return _end_all(options)
-    with backend(options) as found:
+    with open_backend(options) as backend:
         named = None if options.files is None else {in_folder(options, path): path for path in options.files}
-        result = _ended(found, step_id(found, options.step), named)
+        result = _ended(backend, step_id(backend, options.step), named)
     for name in result.get("ignored", []):
         print(f"snapd: {printable(name)} is ignored: no snapshot has it", file=sys.stderr)
     if others := result.get("unnamed"):
-        said = f"{', '.join(map(printable, others[:_SHOWN]))}{' and others' if len(others) > _SHOWN else ''}"
-        print(f"snapd: no named file changed, but {said} did: the step does not own that", file=sys.stderr)
+        text = f"{', '.join(map(printable, others[:_SHOWN]))}{' and others' if len(others) > _SHOWN else ''}"
+        print(f"snapd: no named file changed, but {text} did: the step does not own that", file=sys.stderr)
     if options.json:
         print_json(result)
     else:
@@ -171,10 +171,10 @@ def _end(options: argparse.Namespace) -> int:
 def _end_all(options: argparse.Namespace) -> int:
     if options.files is not None:
         raise InvalidParams("--file: cannot be used with --all", field="--file")
-    with backend(options) as found:
+    with open_backend(options) as backend:
         # the last one first, so that a part ends before its step
-        steps = ask(found, "snapshot/status", {})["openSteps"][::-1]
-        ended = [{"stepId": step["stepId"], **_ended(found, step["stepId"])} for step in steps]
+        steps = ask(backend, "snapshot/status", {})["openSteps"][::-1]
+        ended = [{"stepId": step["stepId"], **_ended(backend, step["stepId"])} for step in steps]
     if options.json:
         print_json({"steps": ended})
         return DONE
@@ -187,9 +187,9 @@ def _end_all(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _ended(found: Backend, step: str, named: dict[str, str] | None = None) -> Any:
+def _ended(backend: Backend, step: str, named: dict[str, str] | None = None) -> Any:
     """Ends a step, and reports files not in the folder; `named` maps claimed files to the names that the user gave."""
-    result = ask(found, "step/end", {"stepId": step, "files": None if named is None else list(named)})
+    result = ask(backend, "step/end", {"stepId": step, "files": None if named is None else list(named)})
     for name in result.get("outside", ()):
         written = printable((named or {}).get(name, name))
         print(f"snapd: {written} is not counted: it is no file in this folder", file=sys.stderr)
@@ -207,8 +207,8 @@ def _session_arguments(parser: Parser) -> None:
 @Command("session end", "connect agents", _session_arguments, answer="SessionEndResult", example="session end s1")
 def session(options: argparse.Namespace) -> int:
     """End a session and its open steps."""
-    with backend(options) as found:
-        result = ask(found, "session/end", {"sessionId": find_session(found, options.session)["sessionId"]})
+    with open_backend(options) as backend:
+        result = ask(backend, "session/end", {"sessionId": find_session(backend, options.session)["sessionId"]})
     if options.json:
         print_json(result)
     return DONE

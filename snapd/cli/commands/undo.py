@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.parsing.command import SESSION, STEP, Command, changing, positive
-from snapd.cli.requests.connection import ask, backend, in_folder
+from snapd.cli.requests.connection import ask, in_folder, open_backend
 from snapd.cli.requests.names import find_message, find_session, find_step, latest_session, step_id
 from snapd.cli.requests.operation import operate
 from snapd.cli.terminal.asking import choose, declined
@@ -44,14 +44,14 @@ def _which(parser: Parser) -> None:
 def undo(options: argparse.Namespace) -> int:
     """Undo what was done last, or a step, wherever it is."""
     _check_one(options, "step", "count", "message", "to", "all")
-    with backend(options) as found:
+    with open_backend(options) as backend:
         if options.step is not None and options.files:
-            step = find_step(found, options.step, _session(options, found))
+            step = find_step(backend, options.step, _session(options, backend))
             files = [in_folder(options, path) for path in options.files]
             params: dict[str, Any] = {"stepId": step["stepId"], "files": files}
-            return operate(options, found, "step/revertFiles", params, sure=options.yes)
-        code = operate(options, found, "session/undo", _wanted(options, found), sure=options.yes)
-        for problem in [] if options.json else ask(found, "snapshot/status", {}).get("settingsProblems", []):
+            return operate(options, backend, "step/revertFiles", params, sure=options.yes)
+        code = operate(options, backend, "session/undo", _wanted(options, backend), sure=options.yes)
+        for problem in [] if options.json else ask(backend, "snapshot/status", {}).get("settingsProblems", []):
             print(f"snapd: {printable(problem)}", file=sys.stderr)
         return code
 
@@ -65,46 +65,46 @@ def _redo_arguments(parser: Parser) -> None:
 def redo(options: argparse.Namespace) -> int:
     """Redo what was undone last."""
     _check_one(options, "count", "all")
-    with backend(options) as found:
+    with open_backend(options) as backend:
         if options.all:
-            params = _whole_session(options, found)
+            params = _whole_session(options, backend)
         else:
-            params = {"sessionId": _session(options, found), "count": options.count}
-        return operate(options, found, "session/redo", params, sure=options.yes)
+            params = {"sessionId": _session(options, backend), "count": options.count}
+        return operate(options, backend, "session/redo", params, sure=options.yes)
 
 
-def _wanted(options: argparse.Namespace, found: Backend) -> dict[str, Any]:
+def _wanted(options: argparse.Namespace, backend: Backend) -> dict[str, Any]:
     """Returns the params that select what to undo."""
     if options.all:
-        return _whole_session(options, found)
-    session_id = _session(options, found)
+        return _whole_session(options, backend)
+    session_id = _session(options, backend)
     if options.step is not None or options.to is not None:
-        step = find_step(found, options.to or options.step, session_id)
+        step = find_step(backend, options.to or options.step, session_id)
         name = "stepId" if options.to is None else "afterStepId"
         return {"sessionId": step["sessionId"], name: step["stepId"]}
     if options.message is not None:
-        message = find_message(found, options.message, session_id)
+        message = find_message(backend, options.message, session_id)
         return {"sessionId": message["sessionId"], "messageId": message["messageId"]}
     return {"sessionId": session_id, "count": options.count}
 
 
-def _whole_session(options: argparse.Namespace, found: Backend) -> dict[str, Any]:
+def _whole_session(options: argparse.Namespace, backend: Backend) -> dict[str, Any]:
     """Returns the params for all steps of a session; without a name, of the one with the latest change."""
-    session = find_session(found, options.session or latest_session(found))
+    session = find_session(backend, options.session or latest_session(backend))
     return {"sessionId": session["sessionId"], "count": max(1, session["stepCount"])}
 
 
-def _session(options: argparse.Namespace, found: Backend) -> str | None:
-    return None if options.session is None else str(find_session(found, options.session)["sessionId"])
+def _session(options: argparse.Namespace, backend: Backend) -> str | None:
+    return None if options.session is None else str(find_session(backend, options.session)["sessionId"])
 
 
 def _check_one(options: argparse.Namespace, *names: str) -> None:
     """Raises `InvalidParams` if more than one of these options is given."""
     given = [name for name in names if getattr(options, name) not in (None, False)]
     if len(given) > 1:
-        said = {name: "a step" if name == "step" else f"--{name}" for name in given}
+        fields = {name: "a step" if name == "step" else f"--{name}" for name in given}
         raise InvalidParams(
-            f"--{given[1]}: cannot be used with {said[given[0]]}", hint="give one of them", field=f"--{given[1]}"
+            f"--{given[1]}: cannot be used with {fields[given[0]]}", hint="give one of them", field=f"--{given[1]}"
         )
 
 
@@ -122,9 +122,9 @@ def _hunk_arguments(parser: Parser) -> None:
 )
 def revert_hunk(options: argparse.Namespace) -> int:
     """Revert some of the hunks that a step changed in a file."""
-    with backend(options) as found:
-        about: Any = {"stepId": step_id(found, options.step), "file": in_folder(options, options.file)}
-        answer = ask(found, "step/hunks", about)
+    with open_backend(options) as backend:
+        about: Any = {"stepId": step_id(backend, options.step), "file": in_folder(options, options.file)}
+        answer = ask(backend, "step/hunks", about)
         hunks = answer["hunks"]
         if not hunks:
             why = "others changed the same lines while it was at work" if "mixed" in answer else "it changed as a whole"
@@ -143,22 +143,22 @@ def revert_hunk(options: argparse.Namespace) -> int:
                 "hunks": [hunk["index"] for hunk in hunks],
                 "onConflict": options.on_conflict,
             }
-            shown = _plan(found, every)
+            shown = _plan(backend, every)
             hint = f"name the hunks, from 1 to {len(hunks)}, or undo all of them with --yes"
             chosen = choose(options, printable(options.file), hunks, "revert", hint).hunks
             if chosen and not options.yes:
-                agreed = _plan(found, {**every, "hunks": chosen})
+                agreed = _plan(backend, {**every, "hunks": chosen})
                 # the chosen hunks are as shown only if the whole plan still is
-                agreed = agreed if _plan(found, every) == shown else shown
+                agreed = agreed if _plan(backend, every) == shown else shown
         if not chosen:
             return declined(options)
         return operate(
-            options, found, "step/revertHunks", {**about, "hunks": chosen}, sure=agreed is None, agreed=agreed
+            options, backend, "step/revertHunks", {**about, "hunks": chosen}, sure=agreed is None, agreed=agreed
         )
 
 
-def _plan(found: Backend, params: StepRevertHunksParams) -> str:
-    return ask(found, "step/revertHunks", {**params, "dryRun": True})["plan"]
+def _plan(backend: Backend, params: StepRevertHunksParams) -> str:
+    return ask(backend, "step/revertHunks", {**params, "dryRun": True})["plan"]
 
 
 def _indexes(numbers: list[int], count: int) -> list[int]:

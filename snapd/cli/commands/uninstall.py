@@ -212,15 +212,15 @@ def _made_with(path: str, home: str) -> list[str]:
     """Returns the directories below the user's home that were created for one below them, the innermost first."""
     from snapd.worktree.fs.system import birth_ns
 
-    found: list[str] = []
+    matches: list[str] = []
     born = _born(path, birth_ns)
     while born is not None and (above := os.path.dirname(path)).startswith(home + os.sep):
         before = _born(above, birth_ns)
         if before is None or born - before > _SAME_BREATH_NS:
             break
-        found.append(above)
+        matches.append(above)
         path, born = above, before
-    return found
+    return matches
 
 
 def _born(path: str, birth_ns: Callable[[int, bytes], int | None]) -> int | None:
@@ -258,8 +258,8 @@ def _removal_hint() -> str:
     if "uv" in parts and "tools" in parts:
         return "uv tool uninstall snapd"
     with suppress(metadata.PackageNotFoundError, ValueError):
-        told = json.loads(metadata.distribution("snapd").read_text("direct_url.json") or "{}")
-        if told.get("dir_info", {}).get("editable"):
+        text = json.loads(metadata.distribution("snapd").read_text("direct_url.json") or "{}")
+        if text.get("dir_info", {}).get("editable"):
             return f"rm -r {shlex.quote(sys.prefix)}"
     return f"{shlex.quote(sys.executable)} -m pip uninstall snapd"
 

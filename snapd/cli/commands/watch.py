@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from snapd.backend import RemoteBackend
     from snapd.cli.parsing.usage import Parser
 
-_HEARD = frozenset({"snapshot/didTrack", "snapshot/didChange", "snapshot/didRevert", "session/didChange"})
+_NOTIFICATIONS = frozenset({"snapshot/didTrack", "snapshot/didChange", "snapshot/didRevert", "session/didChange"})
 _WHO, _SHORT_WHO = 10, 6
 _ROOMY = 60
 """The columns from which a line has the seconds, and room for long names of agents."""
@@ -60,40 +60,40 @@ def _arguments(parser: Parser) -> None:
 def watch(options: argparse.Namespace) -> NoReturn:
     """Show what agents and you do in this folder while it happens."""
     folder = folder_of(options)
-    found, client = connected(options.socket, folder, None)
+    result, client = connected(options.socket, folder, None)
     try:
-        Watch(options, found, client).run(folder)
+        Watch(options, result, client).run(folder)
     finally:
-        found.close()
+        result.close()
 
 
 class Watch:
     """Listens to the daemon, reconnecting if it restarts. Reads `json` and `color` of the options."""
 
-    def __init__(self, options: argparse.Namespace, found: RemoteBackend, client: Client) -> None:
+    def __init__(self, options: argparse.Namespace, remote_backend: RemoteBackend, client: Client) -> None:
         self._json = options.json
-        self._found = found
-        self._subscription = client.subscribe(_HEARD)
-        self._happening = EventLines(Painter(options))
+        self._backend = remote_backend
+        self._subscription = client.subscribe(_NOTIFICATIONS)
+        self._event_lines = EventLines(Painter(options))
 
     def run(self, folder: str) -> NoReturn:
         """Prints events forever."""
         self._look_around()
         print(f"snapd: watching {printable(folder)}; Ctrl-C ends it", file=sys.stderr)
         while True:
-            heard = self._subscription.get()
-            assert heard is not None, "only `close` ends the subscription"
-            self.hear(heard)
+            notification = self._subscription.get()
+            assert notification is not None, "only `close` ends the subscription"
+            self.on_notification(notification)
 
-    def hear(self, heard: Notification) -> None:
+    def on_notification(self, notification: Notification) -> None:
         """Prints what a notification reports."""
-        if heard.method in _HEARD:
-            self._print_result(heard.method, heard.params)
-        elif heard.method == DISCONNECTED:
+        if notification.method in _NOTIFICATIONS:
+            self._print_result(notification.method, notification.params)
+        elif notification.method == DISCONNECTED:
             print("snapd: the daemon has ended; connecting again", file=sys.stderr)
-        elif heard.method == UNREACHABLE:
-            print_error(heard.params["error"], "no daemon yet: ")
-        elif heard.method == RECONNECTED:
+        elif notification.method == UNREACHABLE:
+            print_error(notification.params["error"], "no daemon yet: ")
+        elif notification.method == RECONNECTED:
             with suppress(IoError):
                 # if the connection is lost again, it reconnects again
                 self._look_around()
@@ -105,13 +105,13 @@ class Watch:
             return
         # if the daemon just ended, ids are shown in full, and the next request reports it
         with suppress(SnapdError):
-            learn(self._found, params)
-        for line in self._happening.lines(method, params, local_now(), terminal_width()):
+            learn(self._backend, params)
+        for line in self._event_lines.lines(method, params, local_now(), terminal_width()):
             print(line, flush=True)
 
     def _look_around(self) -> None:
         """Finds out which steps are open, since their start was not notified."""
-        self._happening.go_on(self._found.request("snapshot/status", {})["openSteps"])
+        self._event_lines.go_on(self._backend.request("snapshot/status", {})["openSteps"])
 
 
 class EventLines:
@@ -152,9 +152,9 @@ class EventLines:
         if self._sessions.get(session["sessionId"]) == is_over:
             return
         self._sessions[session["sessionId"]] = is_over
-        said = [printable(short(session["sessionId"])), session_name(session)]
+        parts = [printable(short(session["sessionId"])), session_name(session)]
         verb = "session ended" if is_over else "session began"
-        yield self._line(agent_or_id(session), "over" if is_over else "session", " ".join([verb, *filter(None, said)]))
+        yield self._line(agent_or_id(session), "over" if is_over else "session", " ".join([verb, *filter(None, parts)]))
 
     def _step(self, session: dict[str, Any], step: dict[str, Any]) -> Iterator[str]:
         state, name = step["state"], step["stepId"]
@@ -231,10 +231,10 @@ class EventLines:
         author = self._painter.paint(cell(who, room, self._width), "dim")
         left = self._width - len(self._clock) - room - len("    ") - 1 - (2 + columns(end) if end else 0)
         if file is None:
-            said = fit(text, left)
+            message = fit(text, left)
         else:
             widest = sum(len(part) for part, _ in count_words(file))
             title = fit_title(file, max(_LEAST, left - len("M ") - len("  ") - widest))
-            said = f"{self._painter.paint(*letter_of(file))} {title}  {counts(self._painter, file)}"
+            message = f"{self._painter.paint(*letter_of(file))} {title}  {counts(self._painter, file)}"
         sign = self._painter.paint(sign, style) if style else sign
-        return f"{time}  {author} {sign} {said}{'  ' if end else ''}{self._painter.paint(end, 'dim')}".rstrip()
+        return f"{time}  {author} {sign} {message}{'  ' if end else ''}{self._painter.paint(end, 'dim')}".rstrip()

@@ -29,12 +29,12 @@ def candidates(parser: argparse.ArgumentParser, words: list[str]) -> list[Candid
     wanted = expected(parser, words)
     if wanted is None:
         return []
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for word, description in _all(wanted):
         # the shell shows each candidate as a line, unescaped
         if word.startswith(wanted.word) and word.isprintable():
-            found.setdefault(wanted.before + word, description)
-    return list(found.items())
+            result.setdefault(wanted.before + word, description)
+    return list(result.items())
 
 
 def _all(wanted: CursorContext) -> Iterator[Candidate]:
@@ -94,13 +94,13 @@ def _agents() -> Iterator[Candidate]:
 def _files(wanted: CursorContext, folder: str) -> Iterable[Candidate]:
     """Returns files of the step or the snapshot that an earlier word names; else those on disk."""
     known = DaemonCandidates(folder, wanted.values.get("socket"), is_here="here" in wanted.values)
-    found: list[Candidate] = []
+    matches: list[Candidate] = []
     if step := wanted.values.get("step"):
-        found = known.files_of_step(step[-1])
+        matches = known.files_of_step(step[-1])
     elif snapshot := wanted.values.get("hash"):
         is_from_root = wanted.action is not None and wanted.action.metavar == "PREFIX"
-        found = known.files_of_snapshot(snapshot[-1], wanted.word, is_from_root=is_from_root)
-    return found or files(wanted.word, folder)
+        matches = known.files_of_snapshot(snapshot[-1], wanted.word, is_from_root=is_from_root)
+    return matches or files(wanted.word, folder)
 
 
 def _shown(word: str, known: DaemonCandidates) -> Iterator[Candidate]:

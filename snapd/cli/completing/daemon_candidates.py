@@ -49,21 +49,21 @@ class DaemonCandidates:
     def sessions(self) -> list[Candidate]:
         """Returns the sessions, the latest first."""
 
-        def ask(found: Backend, _: str) -> Iterator[Candidate]:
-            sessions = found.request("session/list", {})["sessions"]
-            learn(found, sessions)
+        def ask(backend: Backend, _: str) -> Iterator[Candidate]:
+            sessions = backend.request("session/list", {})["sessions"]
+            learn(backend, sessions)
             for session in sessions[::-1]:
-                said = (agent_name(session), session_name(session), ago(moment(session["startedAt"]), local_now()))
-                yield f"{short(session['sessionId'])} ", ", ".join(filter(None, said))
+                parts = (agent_name(session), session_name(session), ago(moment(session["startedAt"]), local_now()))
+                yield f"{short(session['sessionId'])} ", ", ".join(filter(None, parts))
 
         return self._asked(ask)
 
     def messages(self) -> list[Candidate]:
         """Returns the messages, the latest first."""
 
-        def ask(found: Backend, _: str) -> Iterator[Candidate]:
-            entries = found.request("session/history", {"limit": _ENTRIES})["entries"]
-            learn(found, [entry for entry in entries if entry["kind"] == "message"])
+        def ask(backend: Backend, _: str) -> Iterator[Candidate]:
+            entries = backend.request("session/history", {"limit": _ENTRIES})["entries"]
+            learn(backend, [entry for entry in entries if entry["kind"] == "message"])
             for entry in entries:
                 if entry["kind"] == "message":
                     yield f"{beginning(entry['messageId'])} ", prompt_of(entry)
@@ -73,35 +73,35 @@ class DaemonCandidates:
 
     def steps(self, word: str) -> list[Candidate]:
         """Returns the steps whose ids begin with a word, the latest first."""
-        return self._asked(lambda found, _: _steps(found, word))
+        return self._asked(lambda result, _: _steps(result, word))
 
     def snapshots(self, word: str) -> list[Candidate]:
         """Returns the words for snapshots that begin with a word: times, or `last`, steps and hashes."""
         if word.startswith("@"):
-            return [*(_AGO if word == "@" else ()), *self._asked(lambda found, _: _times(found))]
+            return [*(_AGO if word == "@" else ()), *self._asked(lambda backend, _: _times(backend))]
 
-        def ask(found: Backend, _: str) -> Iterator[Candidate]:
+        def ask(backend: Backend, _: str) -> Iterator[Candidate]:
             yield "last ", "the last snapshot"
-            yield from _steps(found, word)
-            yield from _hashes(found, word)
+            yield from _steps(backend, word)
+            yield from _hashes(backend, word)
 
         return self._asked(ask)
 
     def files_of_snapshot(self, snapshot: str, word: str, *, is_from_root: bool = False) -> list[Candidate]:
         """Returns files of a snapshot that begin with `word`, relative to the current directory or the root."""
         return self._asked(
-            lambda found, folder: _files_in(
-                found, find_snapshot(found, snapshot), "" if is_from_root else _below(folder, self._directory), word
+            lambda result, folder: _files_in(
+                result, find_snapshot(result, snapshot), "" if is_from_root else _below(folder, self._directory), word
             )
         )
 
     def steps_and_files(self, word: str) -> list[Candidate]:
         """Returns the steps, and the files of the last snapshot, each with an `@` for the snapshot to follow."""
 
-        def ask(found: Backend, folder: str) -> Iterator[Candidate]:
-            yield from _steps(found, word)
+        def ask(backend: Backend, folder: str) -> Iterator[Candidate]:
+            yield from _steps(backend, word)
             for name, description in _files_in(
-                found, find_snapshot(found, "last"), _below(folder, self._directory), word
+                backend, find_snapshot(backend, "last"), _below(folder, self._directory), word
             ):
                 yield f"{name.removesuffix(' ')}@" if name.endswith(" ") else name, description
 
@@ -110,9 +110,9 @@ class DaemonCandidates:
     def files_of_step(self, step: str) -> list[Candidate]:
         """Returns the files that a step changed."""
 
-        def ask(found: Backend, folder: str) -> Iterator[Candidate]:
+        def ask(backend: Backend, folder: str) -> Iterator[Candidate]:
             below = _below(folder, self._directory)
-            for row in find_step(found, step).get("files", ()):
+            for row in find_step(backend, step).get("files", ()):
                 if row["file"].startswith(below) and "uri" not in row:
                     yield f"{row['file'][len(below) :]} ", row["status"]
 
@@ -121,13 +121,13 @@ class DaemonCandidates:
     def _asked(self, ask: Callable[[Backend, str], Iterable[Candidate]]) -> list[Candidate]:
         try:
             folder = folder_of(self._options)
-            found = self._reach(folder) if is_known(folder) else None
-            if found is None:
+            result = self._reach(folder) if is_known(folder) else None
+            if result is None:
                 return []
             try:
-                return list(ask(found, folder))
+                return list(ask(result, folder))
             finally:
-                found.close()
+                result.close()
         except (SnapdError, OSError):
             # the command will report it, not the Tab key
             return []
@@ -155,41 +155,41 @@ def _below(folder: str, directory: str) -> str:
     return "" if path == "." else f"{path}/"
 
 
-def _files_in(found: Backend, tree: str, below: str, word: str) -> Iterator[Candidate]:
+def _files_in(backend: Backend, tree: str, below: str, word: str) -> Iterator[Candidate]:
     """Yields files of a snapshot in the directory `below`, relative to that."""
-    names = found.request("snapshot/listFiles", {"hash": tree, "prefix": below + word, "limit": _NAMES})["files"]
+    names = backend.request("snapshot/listFiles", {"hash": tree, "prefix": below + word, "limit": _NAMES})["files"]
     # a name that is not UTF-8 is a URI, which cannot be typed
     return next_parts([name[len(below) :] for name in names if not name.startswith("file:///")], word)
 
 
-def _steps(found: Backend, word: str) -> Iterator[Candidate]:
+def _steps(backend: Backend, word: str) -> Iterator[Candidate]:
     now = local_now()
-    steps = found.request("step/find", {"prefix": word, "limit": _LOOKED_AT})["steps"]
+    steps = backend.request("step/find", {"prefix": word, "limit": _LOOKED_AT})["steps"]
     # if only steps without changes match, the word names one of them
     worthy = [step for step in steps if not is_empty(step)] or steps
-    learn(found, worthy[:_SHOWN])
+    learn(backend, worthy[:_SHOWN])
     for step in worthy[:_SHOWN]:
-        said = " ".join(one_line(step[key]) for key in ("agent", "tool", "description") if step.get(key))
+        text = " ".join(one_line(step[key]) for key in ("agent", "tool", "description") if step.get(key))
         name = short(step["stepId"])
         name = name if name.startswith(word) else step["stepId"]
-        yield f"{name} ", ", ".join(filter(None, (f"step {said}".strip(), ago(moment(step["startedAt"]), now))))
+        yield f"{name} ", ", ".join(filter(None, (f"step {text}".strip(), ago(moment(step["startedAt"]), now))))
 
 
-def _hashes(found: Backend, word: str) -> Iterator[Candidate]:
+def _hashes(backend: Backend, word: str) -> Iterator[Candidate]:
     now = local_now()
     prefix = word if len(word) >= _LEAST else None
-    snapshots = found.request("snapshot/list", {"limit": _SNAPSHOTS, "counts": False, "prefix": prefix})["snapshots"]
-    learn(found, snapshots)
+    snapshots = backend.request("snapshot/list", {"limit": _SNAPSHOTS, "counts": False, "prefix": prefix})["snapshots"]
+    learn(backend, snapshots)
     for taken in snapshots:
         name = short(taken["hash"])
         name = name if name.startswith(word) else taken["hash"]
         yield f"{name} ", f"snapshot from {clock(moment(taken['at']), now)}"
 
 
-def _times(found: Backend) -> Iterator[Candidate]:
+def _times(backend: Backend) -> Iterator[Candidate]:
     now = local_now()
-    snapshots = found.request("snapshot/list", {"limit": _SNAPSHOTS, "counts": False})["snapshots"]
-    learn(found, snapshots)
+    snapshots = backend.request("snapshot/list", {"limit": _SNAPSHOTS, "counts": False})["snapshots"]
+    learn(backend, snapshots)
     for taken in snapshots:
         at = moment(taken["at"])
         text = f"{at:%H:%M}" if at.date() == now.date() else f"{at:%Y-%m-%dT%H:%M}"
@@ -211,7 +211,7 @@ def files(word: str, folder: str) -> Iterator[Candidate]:
 
 def directories(word: str, folder: str) -> Iterator[Candidate]:
     """Yields those of `files` that are directories."""
-    return (found for found in files(word, folder) if found[0].endswith("/"))
+    return (result for result in files(word, folder) if result[0].endswith("/"))
 
 
 def programs(word: str) -> Iterator[Candidate]:

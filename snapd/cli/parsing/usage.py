@@ -36,6 +36,11 @@ class Parser(argparse.ArgumentParser):
 
     groups: Mapping[str, Sequence[str]] | None = None
 
+    @property
+    def options(self) -> Mapping[str, argparse.Action]:
+        """The action of each option, by its name with dashes."""
+        return self._option_string_actions
+
     def argument(self, name: str, metavar: str, help: str, **more: Any) -> None:  # noqa: A002 - argparse's name
         """Adds an argument, or an option with a value."""
         self.add_argument(name, metavar=metavar, help=help, **more)
@@ -70,7 +75,7 @@ class Parser(argparse.ArgumentParser):
         if not word.startswith("-"):
             raise WrongUsage(f"{word!r} is one argument too many", self._more, self)
         option = word.partition("=")[0]
-        meant = did_you_mean(option, self._option_string_actions)
+        meant = did_you_mean(option, self.options)
         raise WrongUsage(f"there is no option {option}", meant + self._more, self)
 
     @property
@@ -110,8 +115,8 @@ class Parser(argparse.ArgumentParser):
 
 def subcommands(parser: argparse.ArgumentParser) -> dict[str, Parser]:
     """Returns the parsers of a command's own commands that the help lists, by name; empty if it has none."""
-    found = _subparsers(parser)
-    return {} if found is None else {line.dest: found.choices[line.dest] for line in found._choices_actions}
+    result = _subparsers(parser)
+    return {} if result is None else {line.dest: result.choices[line.dest] for line in result._choices_actions}
 
 
 def _subparsers(parser: argparse.ArgumentParser) -> argparse._SubParsersAction[Parser] | None:

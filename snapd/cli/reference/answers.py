@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from snapd.cli.parsing.command import Command
     from snapd.wire.generate.classes import WireClass
 
-_ABOUT = (
+_INTRODUCTION = (
     "Each command prints one document. `#/$defs/NAME` describes it, where NAME is the words of the command, joined by "
     "'-' (`step-begin`). In place of it, a command that fails prints `#/$defs/Failure`; its exit code is not 0. Newer "
     "versions of snapd may add fields."
@@ -73,7 +73,7 @@ def schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "What the commands of snapd print with --json",
-        "description": _ABOUT,
+        "description": _INTRODUCTION,
         "$defs": {**answers, **dict(sorted(definitions.items()))},
     }
 

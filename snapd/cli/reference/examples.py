@@ -94,18 +94,18 @@ class DemoProject:
         """Returns what a command prints to both streams; without `sizes`, hides those that depend on the machine."""
         from snapd.cli.main import main
 
-        with open(os.path.join(self._scratch, "said"), "w+b") as said, _streams_to(said.fileno()):
+        with open(os.path.join(self._scratch, "said"), "w+b") as message, _streams_to(message.fileno()):
             code = main(list(words))
             sys.stdout.flush()
             sys.stderr.flush()
-            said.seek(0)
-            text = self._settled(said.read().decode("utf-8"))
+            message.seek(0)
+            text = self._settled(message.read().decode("utf-8"))
         if code:
             raise RuntimeError(f"snapd {' '.join(words)} ended with {code}: {text}")
         if sizes:
             return text
         shown = cycle(_SIZES)
-        return _SIZE.sub(lambda found: next(shown).rjust(len(found[0]) if found[1] else 0), text)
+        return _SIZE.sub(lambda result: next(shown).rjust(len(result[0]) if result[1] else 0), text)
 
     def begin(self) -> None:
         """Moves this process into the project, at its fixed time, as a user without settings, permanently."""

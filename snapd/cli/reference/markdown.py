@@ -118,7 +118,7 @@ def options_of(words: Sequence[str]) -> Collection[str]:
         if word not in below:
             break
         parser = below[word]
-    return parser._option_string_actions
+    return parser.options
 
 
 def _contents(every: dict[str, argparse.ArgumentParser]) -> str:
@@ -129,7 +129,7 @@ def _contents(every: dict[str, argparse.ArgumentParser]) -> str:
     return "\n".join(rows) + "\n"
 
 
-def _command(words: str, parser: argparse.ArgumentParser, typed: str, said: str) -> str:
+def _command(words: str, parser: argparse.ArgumentParser, typed: str, summary: str) -> str:
     lines = [f"### snapd {words}\n", f"`{_synopsis(words, parser)}`: {_about(words)}.\n"]
     if parser.description:
         lines.append(f"{parser.description}\n")
@@ -138,7 +138,7 @@ def _command(words: str, parser: argparse.ArgumentParser, typed: str, said: str)
         lines += ["| argument | meaning |", "|---|---|", *rows, ""]
     if COMMANDS[words].without_json:
         lines.append(f"It has no `--json`: {COMMANDS[words].without_json}.\n")
-    printed = said.rstrip("\n").split("\n") if said.strip() else []
+    printed = summary.rstrip("\n").split("\n") if summary.strip() else []
     return "\n".join([*lines, "```console", f"$ {typed}", *printed, "```", ""])
 
 
@@ -203,8 +203,8 @@ def with_settings(page: str) -> str:
     table = ["| key | in JSON | variable | value | default | what it does |", "|---|---|---|---|---|---|"]
     table += map(_setting, SETTINGS.values())
     place = re.compile(f"{re.escape(begin)}.*{re.escape(end)}", re.DOTALL)
-    wanted, found = place.subn(lambda _: "\n\n".join([begin, "\n".join(table), end]), page)
-    if not found:
+    wanted, result = place.subn(lambda _: "\n\n".join([begin, "\n".join(table), end]), page)
+    if not result:
         raise LookupError(f"docs/configuration.md has no place for the table of settings: {begin} and {end}")
     return wanted
 

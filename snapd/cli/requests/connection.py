@@ -55,8 +55,8 @@ def folder_of(options: argparse.Namespace) -> str:
         while above != (above := os.path.dirname(above)) and not is_known(above):
             pass
         if is_known(above):
-            said = f"no snapshots of {printable(folder)} itself yet; {printable(above)} has its files"
-            print_once(f"snapd: {said}: 'snapd -C {shell_name(above)}' works there")
+            text = f"no snapshots of {printable(folder)} itself yet; {printable(above)} has its files"
+            print_once(f"snapd: {text}: 'snapd -C {shell_name(above)}' works there")
     return folder
 
 
@@ -81,10 +81,10 @@ def _suggest_former(folder: str, locations: Locations) -> None:
     from snapd.folders.former import former_histories, is_another
 
     former = [] if known else former_histories(store, real)
-    said: list[FormerHistory] = [{"folder": each.folder, "store": each.store, "reason": each.why} for each in former]
+    matches: list[FormerHistory] = [{"folder": each.folder, "store": each.store, "reason": each.why} for each in former]
     if is_another(store, real):
-        said.append({"folder": real, "store": store, "reason": "replaced"})
-    for words in former_words(said):
+        matches.append({"folder": real, "store": store, "reason": "replaced"})
+    for words in former_words(matches):
         print_once(f"snapd: {printable(words)}")
 
 
@@ -126,17 +126,17 @@ class NoDaemon(IoError):
 
 
 @contextmanager
-def backend(options: argparse.Namespace, folder: str | None = None) -> Iterator[Backend]:
+def open_backend(options: argparse.Namespace, folder: str | None = None) -> Iterator[Backend]:
     """Yields the backend for the folder of a command, or for another one, given as an absolute path."""
     folder = folder or folder_of(options)
-    found = _local(folder) if options.no_daemon else connected(options.socket, folder, None)[0]
+    result = _local(folder) if options.no_daemon else connected(options.socket, folder, None)[0]
     try:
-        yield found
+        yield result
         if not getattr(options, "json", False):
             # ids may be printed afterwards
             learn_answers()
     finally:
-        found.close()
+        result.close()
 
 
 def daemon_at(socket: str | None) -> tuple[Locations, str]:
@@ -205,19 +205,19 @@ def settings_of(options: argparse.Namespace, locations: Locations) -> Settings:
 
 
 @typed_function
-def ask(found: Backend, method: Any, params: Any = None) -> Any:
+def ask(backend: Backend, method: Any, params: Any = None) -> Any:
     """Returns the result of a request; a long one shows a progress bar on a terminal."""
     with _bar() if sys.stderr.isatty() else nullcontext() as report:
-        answer = found.request(method, params, report)
-    ANSWERS.append((found, answer))
+        answer = backend.request(method, params, report)
+    ANSWERS.append((backend, answer))
     return answer
 
 
-def pages(found: Backend, method: str, params: dict[str, Any], key: str) -> Iterator[Any]:
+def pages(connection: Backend, method: str, params: dict[str, Any], key: str) -> Iterator[Any]:
     """Yields all items of a paged answer."""
     from snapd.backend import pages
 
-    return pages(lambda method, params: ask(found, method, params), method, params, key)
+    return pages(lambda method, params: ask(connection, method, params), method, params, key)
 
 
 def in_folder(options: argparse.Namespace, path: str) -> str:

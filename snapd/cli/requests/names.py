@@ -25,10 +25,10 @@ def file_of(row: dict[str, Any]) -> str:
     return str(row.get("uri", row["file"]))
 
 
-def find_session(found: Backend, word: str) -> dict[str, Any]:
+def find_session(backend: Backend, word: str) -> dict[str, Any]:
     """Returns the session that a word stands for."""
     sessions: dict[str, dict[str, Any]] = {}
-    for session in listed_sessions(found):
+    for session in listed_sessions(backend):
         # the folder's own comes first
         sessions.setdefault(session["sessionId"], session)
     names = _matching(sessions, word)
@@ -37,7 +37,7 @@ def find_session(found: Backend, word: str) -> dict[str, Any]:
     return dict(sessions[_only(names, word, "session")])
 
 
-def find_step(found: Backend, word: str, session_id: str | None = None) -> dict[str, Any]:
+def find_step(backend: Backend, word: str, session_id: str | None = None) -> dict[str, Any]:
     """Returns the step that a word stands for; 'last' is the step that began last."""
     if word != "last" and not (word and set(word) <= HEXADECIMAL and len(word) <= LONGEST):
         raise InvalidParams(
@@ -46,7 +46,7 @@ def find_step(found: Backend, word: str, session_id: str | None = None) -> dict[
             field="STEP",
         )
     prefix, limit = ("", 1) if word == "last" else (word, _NAMED + 1)
-    answer = ask(found, "step/find", {"prefix": prefix, "sessionId": session_id, "limit": limit})["steps"]
+    answer = ask(backend, "step/find", {"prefix": prefix, "sessionId": session_id, "limit": limit})["steps"]
     if word == "last" and answer:
         return dict(answer[0])
     steps = {step["stepId"]: step for step in answer}
@@ -56,33 +56,33 @@ def find_step(found: Backend, word: str, session_id: str | None = None) -> dict[
     return dict(steps[_only(names, word, "step")])
 
 
-def find_session_or_step(found: Backend, word: str) -> dict[str, Any]:
+def find_session_or_step(backend: Backend, word: str) -> dict[str, Any]:
     """Returns the session or the step that a word stands for; a step has a `stepId`."""
-    known = list(dict.fromkeys(session["sessionId"] for session in listed_sessions(found)))
+    known = list(dict.fromkeys(session["sessionId"] for session in listed_sessions(backend)))
     sessions = _matching(known, word)
     is_step = word == "last" or (word != "" and set(word) <= HEXADECIMAL and len(word) <= LONGEST)
     if word in known:
-        return find_session(found, word)
-    steps = ask(found, "step/find", {"prefix": word, "limit": 1})["steps"] if is_step and word != "last" else []
+        return find_session(backend, word)
+    steps = ask(backend, "step/find", {"prefix": word, "limit": 1})["steps"] if is_step and word != "last" else []
     if sessions and steps:
         raise InvalidParams(
             f"{word!r} is the beginning of a session and of a step", hint="give more of the id", field="SESSION"
         )
     if steps or word == "last":
-        return find_step(found, word)
+        return find_step(backend, word)
     if not sessions or not word:
         raise UnknownSession(
             f"no session or step {word!r} in this folder",
             hint="'snapd sessions' lists the sessions, 'snapd log' the steps",
             sessionId=word,
         )
-    return find_session(found, word)
+    return find_session(backend, word)
 
 
-def find_message(found: Backend, word: str, session_id: str | None = None) -> dict[str, Any]:
+def find_message(backend: Backend, word: str, session_id: str | None = None) -> dict[str, Any]:
     """Returns the message that a word stands for, with its `sessionId`; 'last' is the one that was sent last."""
     about = {"sessionId": session_id, "prefix": "" if word == "last" else word, "limit": _NAMED + 1}
-    listed = pages(found, "session/messages", about, "messages")
+    listed = pages(backend, "session/messages", about, "messages")
     # one session is listed oldest first, all sessions newest first
     messages = list(listed if word == "last" and session_id is not None else islice(listed, _NAMED + 1))
     if not messages or not word:
@@ -94,37 +94,37 @@ def find_message(found: Backend, word: str, session_id: str | None = None) -> di
     return dict(matching[_only(list(matching), word, "message")])
 
 
-def find_step_or_message(found: Backend, word: str) -> dict[str, Any]:
+def find_step_or_message(backend: Backend, word: str) -> dict[str, Any]:
     """Returns the step that a word stands for, else the message; only a step has a `stepId`."""
     try:
-        return find_step(found, word)
+        return find_step(backend, word)
     except (InvalidParams, UnknownStep):
-        is_any = word not in ("", "last") and ask(found, "session/messages", {"prefix": word, "limit": 1})["messages"]
+        is_any = word not in ("", "last") and ask(backend, "session/messages", {"prefix": word, "limit": 1})["messages"]
         # a prefix of steps does not stand for a message
-        is_step = set(word) <= HEXADECIMAL and ask(found, "step/find", {"prefix": word, "limit": 1})["steps"]
+        is_step = set(word) <= HEXADECIMAL and ask(backend, "step/find", {"prefix": word, "limit": 1})["steps"]
         if not is_any or is_step:
             raise
-    return find_message(found, word)
+    return find_message(backend, word)
 
 
-def step_id(found: Backend, word: str) -> str:
+def step_id(backend: Backend, word: str) -> str:
     """Returns the id of the step that a word stands for; a full id needs no request."""
-    return word if len(word) == LONGEST and is_made(word) else str(find_step(found, word)["stepId"])
+    return word if len(word) == LONGEST and is_made(word) else str(find_step(backend, word)["stepId"])
 
 
-def all_sessions(found: Backend) -> list[dict[str, Any]]:
+def all_sessions(backend: Backend) -> list[dict[str, Any]]:
     """Returns all sessions of the folder, in the order of their first start."""
-    return [session for session in listed_sessions(found) if "origin" not in session]
+    return [session for session in listed_sessions(backend) if "origin" not in session]
 
 
-def listed_sessions(found: Backend) -> list[dict[str, Any]]:
+def listed_sessions(backend: Backend) -> list[dict[str, Any]]:
     """Returns all sessions of the folder, in the order of their first start, then the fetched ones."""
-    return list(pages(found, "session/list", {"limit": _ON_A_PAGE}, "sessions"))
+    return list(pages(backend, "session/list", {"limit": _ON_A_PAGE}, "sessions"))
 
 
-def latest_session(found: Backend) -> str:
+def latest_session(backend: Backend) -> str:
     """Returns the session that last changed something, by a step or an operation."""
-    for entry in pages(found, "session/history", {}, "entries"):
+    for entry in pages(backend, "session/history", {}, "entries"):
         if entry["kind"] == "step" and entry["files"]:
             return str(entry["step"]["sessionId"])
         if "sessionId" in entry:

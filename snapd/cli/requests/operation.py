@@ -44,7 +44,7 @@ _UNDONE_BY = {
 
 def operate(
     options: argparse.Namespace,
-    found: Backend,
+    backend: Backend,
     method: Any,
     params: Any,
     *,
@@ -63,10 +63,10 @@ def operate(
     painter = Painter(options)
     dry_run: Any = {**params, "dryRun": True}
     if options.dry_run:
-        return _show(options, painter, method, params, ask(found, method, dry_run))
+        return _show(options, painter, method, params, ask(backend, method, dry_run))
     if sure or options.expect is not None:
-        return _show(options, painter, method, params, ask(found, method, params))
-    plan: Any = {"plan": agreed, "files": []} if agreed else ask(found, method, dry_run)
+        return _show(options, painter, method, params, ask(backend, method, params))
+    plan: Any = {"plan": agreed, "files": []} if agreed else ask(backend, method, dry_run)
     decisions: dict[str, str] = {}
     while True:
         can_decide = options.on_conflict is None and sys.stdin.isatty()
@@ -77,13 +77,13 @@ def operate(
             decisions |= zip(map(file_of, rows), answers, strict=True)
             params["decisions"] = decisions_param(decisions)
             dry_run["decisions"] = params["decisions"]
-            plan = ask(found, method, dry_run)
+            plan = ask(backend, method, dry_run)
             continue
         expecting: Any = {**params, "expect": plan["plan"]}
         try:
-            if not _confirmed(options, found, method, expecting, plan):
+            if not _confirmed(options, backend, method, expecting, plan):
                 return declined(options)
-            return _show(options, painter, method, params, ask(found, method, expecting))
+            return _show(options, painter, method, params, ask(backend, method, expecting))
         except PlanChanged as error:
             plan = error.data["outcome"]
             print("snapd: something changed meanwhile, so this is what would be done now:", file=sys.stderr)
@@ -110,7 +110,7 @@ def _questions(
     return [(file_title(row), why(row)) for row in rows]
 
 
-def _confirmed(options: argparse.Namespace, found: Backend, method: Any, params: Any, plan: dict[str, Any]) -> bool:
+def _confirmed(options: argparse.Namespace, backend: Backend, method: Any, params: Any, plan: dict[str, Any]) -> bool:
     """Shows a plan and asks; raises `PlanChanged` if the plan is different by the time that the diff is shown."""
     touched = [row for row in plan["files"] if row["outcome"] != "unchanged"]
     changed = changing_rows(plan)
@@ -122,7 +122,7 @@ def _confirmed(options: argparse.Namespace, found: Backend, method: Any, params:
 
     def show() -> None:
         asked: Any = {**params, "dryRun": True, "details": "diff"}
-        diff = ask(found, method, asked)["details"].get("diff", "")
+        diff = ask(backend, method, asked)["details"].get("diff", "")
         print(painter.diff(diff).rstrip("\n") or "no file would change", file=sys.stderr)
 
     would = f"this would change {counted(len(changed), 'file')}"
@@ -161,8 +161,8 @@ def _show(
         for line in _planned(options, painter, method, params, result, terminal=sys.stdout.isatty()):
             print(line)
     if not options.json and not options.dry_run:
-        told = not result["applied"] or _conflicts(result) or _is_elsewhere(result) or not _is_turned(method, result)
-        for line in [*excerpts(Painter(options, sys.stderr), result), *advice(options, method, result)] if told else ():
+        text = not result["applied"] or _conflicts(result) or _is_elsewhere(result) or not _is_turned(method, result)
+        for line in [*excerpts(Painter(options, sys.stderr), result), *advice(options, method, result)] if text else ():
             print(line, file=sys.stderr)
     if not options.dry_run and not result["applied"]:
         return NOT_ALL
@@ -206,8 +206,8 @@ def _signed(painter: Painter, method: str, params: dict[str, Any], result: dict[
 
 def _lost_lines(painter: Painter, method: str, result: dict[str, Any]) -> list[str]:
     """Returns lines about files that the undone steps changed and that cannot be restored."""
-    said = format_uncaptured(result["steps"]) if method == "session/undo" else None
-    return [] if said is None else [painter.paint(said, "yellow")]
+    text = format_uncaptured(result["steps"]) if method == "session/undo" else None
+    return [] if text is None else [painter.paint(text, "yellow")]
 
 
 def _is_turned(method: str, result: dict[str, Any]) -> bool:
@@ -248,14 +248,14 @@ def advice(options: argparse.Namespace, method: str, result: dict[str, Any]) -> 
     unchanged = result["before"] == result["after"]
     if not any(row["outcome"] == "conflict" for row in result["files"]):
         return _elsewhere(result) if result["applied"] else []
-    said = "nothing was changed: there are conflicts" if unchanged else "the files in conflict were left as they are"
+    text = "nothing was changed: there are conflicts" if unchanged else "the files in conflict were left as they are"
     commands = _commands(options, method, result)
     if not commands:
         return [
-            f"snapd: {said}",
+            f"snapd: {text}",
             "hint: add --on-conflict overwrite to write them too; a snapshot keeps them as they are now",
         ]
-    lines = [f"snapd: {said}", "hint: settle it with one of these; a snapshot keeps the files as they are now"]
+    lines = [f"snapd: {text}", "hint: settle it with one of these; a snapshot keeps the files as they are now"]
     for command in commands:
         lines.append(f"  {command} --on-conflict overwrite")
         lines.append(f"  {command} --on-conflict keep")

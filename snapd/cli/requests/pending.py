@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 _ON_A_PAGE = 500
 
 
-def pending(found: Backend, session_id: str | None = None) -> list[dict[str, Any]]:
+def pending(backend: Backend, session_id: str | None = None) -> list[dict[str, Any]]:
     """Returns all files with pending changes, ordered by name."""
-    return list(pages(found, "review/list", {"sessionId": session_id, "limit": _ON_A_PAGE}, "files"))
+    return list(pages(backend, "review/list", {"sessionId": session_id, "limit": _ON_A_PAGE}, "files"))
 
 
 def named(options: argparse.Namespace, files: Sequence[dict[str, Any]], words: Sequence[str]) -> list[dict[str, Any]]:
@@ -53,7 +53,7 @@ def _is_below(row: dict[str, Any], name: str) -> bool:
 
 def choose_hunks(
     options: argparse.Namespace,
-    found: Backend,
+    backend: Backend,
     files: Sequence[dict[str, Any]],
     verb: str,
     act: Callable[[dict[str, Any]], object],
@@ -67,11 +67,11 @@ def choose_hunks(
     while waiting:
         row = waiting.pop(0)
         file = file_of(row)
-        shown = ask(found, "review/file", {"file": file})
+        shown = ask(backend, "review/file", {"file": file})
         expect = {} if options.yes else {"expect": {file: shown["id"]}}
         # a file without hunks is one piece
         hunks: Sequence[Any] = shown["hunks"] or [{"index": -1, "header": as_a_whole(shown), "lines": []}]
-        title = f"{printable(row['file'])}  {authors(agents(found), row['owners'])}"
+        title = f"{printable(row['file'])}  {authors(agents(backend), row['owners'])}"
         answer = choose(options, title, hunks, verb, f"name files without -p, or {verb} all hunks with --yes")
         is_all = -1 in answer.hunks or len(answer.hunks) == len(hunks)
         try:
@@ -95,9 +95,9 @@ def as_a_whole(shown: Mapping[str, Any]) -> str:
     return f"{shown['status']}, as a whole"
 
 
-def agents(found: Backend) -> dict[str, str | None]:
+def agents(backend: Backend) -> dict[str, str | None]:
     """Returns the agent of each session of the folder, for `authors`."""
-    return {session["sessionId"]: session.get("agent") for session in all_sessions(found)}
+    return {session["sessionId"]: session.get("agent") for session in all_sessions(backend)}
 
 
 def authors(names: Mapping[str, str | None], owners: Sequence[dict[str, Any]]) -> str:

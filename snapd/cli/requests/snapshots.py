@@ -46,23 +46,23 @@ _CLOCK = re.compile(
 )
 
 
-class Found(NamedTuple):
+class SnapshotMatch(NamedTuple):
     """The snapshot that a word stands for, and the step that the word named, if it did, without a `+`."""
 
     hash: str
     step: Step | None = None
 
 
-def find_snapshot(found: Backend, word: str, *, or_oldest: bool = True) -> str:
+def find_snapshot(backend: Backend, word: str, *, or_oldest: bool = True) -> str:
     """Returns the hash of the snapshot of a word; with `or_oldest`, the first one for a time before it."""
-    return _find(found, word, or_oldest=or_oldest).hash
+    return _find(backend, word, or_oldest=or_oldest).hash
 
 
-def find_sides(found: Backend, word: str, other: str | None) -> tuple[str, str | None]:
+def find_sides(backend: Backend, word: str, other: str | None) -> tuple[str, str | None]:
     """Returns the snapshots to compare (None for the current files); a step alone stands for its first and last one."""
-    first = _find(found, word)
+    first = _find(backend, word)
     if other is not None:
-        return first.hash, _find(found, other).hash
+        return first.hash, _find(backend, other).hash
     return first.hash, None if first.step is None else first.step.get("to")
 
 
@@ -81,45 +81,45 @@ def _is_name(word: str) -> bool:
     return "last".startswith(word) or set(word.removesuffix("+")) <= _HEXADECIMAL
 
 
-def _find(found: Backend, word: str, *, or_oldest: bool = True) -> Found:
+def _find(backend: Backend, word: str, *, or_oldest: bool = True) -> SnapshotMatch:
     if word == "last":
-        return Found(_last(found))
+        return SnapshotMatch(_last(backend))
     if word.startswith("@"):
-        return Found(_at(found, word, or_oldest=or_oldest))
+        return SnapshotMatch(_at(backend, word, or_oldest=or_oldest))
     name, is_after = word.removesuffix("+"), word.endswith("+")
     if not (name and set(name) <= _HEXADECIMAL and len(name) <= (_STEP if is_after else _HASH)):
         raise _not_a_name(word)
     if len(name) == _HASH:
-        return Found(name)
-    steps = _steps(found, name)
+        return SnapshotMatch(name)
+    steps = _steps(backend, name)
     is_whole = any(step["stepId"] == name for step in steps)
-    hashes = [] if is_after or is_whole else _hashes(found, name)
+    hashes = [] if is_after or is_whole else _hashes(backend, name)
     if len(steps) == 1:
         return _of_step(steps[0], word, hashes, is_after=is_after)
     if len(steps) + len(hashes) > 1:
         raise _several(word, steps, hashes)
     if hashes:
-        return Found(hashes[0]["hash"])
+        return SnapshotMatch(hashes[0]["hash"])
     raise _nothing(word, name, is_after=is_after)
 
 
-def _last(found: Backend) -> str:
-    last = ask(found, "snapshot/status", {}).get("lastHash")
+def _last(backend: Backend) -> str:
+    last = ask(backend, "snapshot/status", {}).get("lastHash")
     if last is None:
         raise InvalidParams("there is no snapshot of this folder yet", hint=TAKE_ONE, field="SNAPSHOT")
     return str(last)
 
 
-def _at(found: Backend, word: str, *, or_oldest: bool) -> str:
+def _at(backend: Backend, word: str, *, or_oldest: bool) -> str:
     now = local_now()
     until = last_second(word, now)
     before = until.astimezone(UTC).isoformat(timespec="seconds")
-    taken = ask(found, "snapshot/list", {"before": before, "limit": 1, "counts": False})["snapshots"]
+    taken = ask(backend, "snapshot/list", {"before": before, "limit": 1, "counts": False})["snapshots"]
     if taken:
         # a time is not exact: show which snapshot was chosen
         print_once(f"snapd: {word} is {_described(taken[0], now)}")
         return taken[0]["hash"]
-    oldest = deque(pages(found, "snapshot/list", {"counts": False}, "snapshots"), maxlen=1)
+    oldest = deque(pages(backend, "snapshot/list", {"counts": False}, "snapshots"), maxlen=1)
     nothing = f"there is no snapshot from {clock(until, now)} or before"
     if not oldest or not or_oldest:
         hint = f"the oldest is {_described(oldest[0], now)}" if oldest else TAKE_ONE
@@ -132,21 +132,21 @@ def _described(taken: TakenSnapshot, now: datetime) -> str:
     return f"the snapshot {short(taken['hash'])} from {clock(moment(taken['at']), now)}"
 
 
-def _steps(found: Backend, name: str) -> list[Step]:
+def _steps(backend: Backend, name: str) -> list[Step]:
     """Returns steps whose ids begin with `name`, one more than an error lists; but only one if that is its whole id."""
     if len(name) > _STEP:
         return []
-    return ask(found, "step/find", {"prefix": name, "limit": _NAMED + 1})["steps"]
+    return ask(backend, "step/find", {"prefix": name, "limit": _NAMED + 1})["steps"]
 
 
-def _hashes(found: Backend, name: str) -> list[TakenSnapshot]:
+def _hashes(backend: Backend, name: str) -> list[TakenSnapshot]:
     """Returns snapshots whose hashes begin with some digits, one more than an error lists."""
     if len(name) < _LEAST:
         return []
-    return ask(found, "snapshot/list", {"prefix": name, "limit": _NAMED + 1, "counts": False})["snapshots"]
+    return ask(backend, "snapshot/list", {"prefix": name, "limit": _NAMED + 1, "counts": False})["snapshots"]
 
 
-def _of_step(step: Step, word: str, hashes: list[TakenSnapshot], *, is_after: bool) -> Found:
+def _of_step(step: Step, word: str, hashes: list[TakenSnapshot], *, is_after: bool) -> SnapshotMatch:
     name = step["stepId"]
     if is_after:
         if "to" not in step:
@@ -155,12 +155,12 @@ def _of_step(step: Step, word: str, hashes: list[TakenSnapshot], *, is_after: bo
                 hint=f"'snapd step end {name}' ends it; '{word[:-1]}' is the snapshot before it",
                 field="SNAPSHOT",
             )
-        return Found(str(step["to"]))
+        return SnapshotMatch(str(step["to"]))
     if hashes:
         print_once(
             f"snapd: {word} is the step {name}; a longer beginning of {hashes[0]['hash']} is the snapshot of that hash"
         )
-    return Found(str(step["from"]), step)
+    return SnapshotMatch(str(step["from"]), step)
 
 
 # -- errors
@@ -213,20 +213,20 @@ def last_second(word: str, now: datetime) -> datetime:
 
     A clock time without a day is the most recent one. `now` is in the user's time zone.
     """
-    found = _time_range(word[1:], now) if is_time(word) else None
-    if found is None:
+    result = _time_range(word[1:], now) if is_time(word) else None
+    if result is None:
         raise InvalidParams(f"expected a time after the @, got {word!r}", hint=f"times are {TIMES}", field="SNAPSHOT")
-    return found[1]
+    return result[1]
 
 
 def first_second(text: str, now: datetime, option: str) -> datetime:
     """Returns the first second that the value of an option names, which may be without the `@`."""
     word = f"@{text.removeprefix('@')}"
-    found = _time_range(word[1:], now) if is_time(word) else None
-    if found is None:
+    result = _time_range(word[1:], now) if is_time(word) else None
+    if result is None:
         times = TIMES.replace("@", "")
         raise InvalidParams(f"{option}: expected a time, got {text!r}", hint=f"times are {times}", field=option)
-    return found[0]
+    return result[0]
 
 
 def _time_range(text: str, now: datetime) -> tuple[datetime, datetime] | None:
@@ -249,33 +249,33 @@ def _ago(text: str, now: datetime) -> datetime:
 
 
 def _at_clock(text: str, now: datetime) -> tuple[datetime, datetime]:
-    found = _CLOCK.fullmatch(text)
-    assert found is not None
-    if found["clock"] is None:
-        day = datetime.fromisoformat(found["day"])
+    match = _CLOCK.fullmatch(text)
+    assert match is not None
+    if match["clock"] is None:
+        day = datetime.fromisoformat(match["day"])
         return day.astimezone(), datetime.combine(day, time(23, 59, 59)).astimezone()
-    clock = time.fromisoformat(found["clock"].zfill(8 if found["second"] else 5))
-    day = datetime.fromisoformat(found["day"]) if found["day"] else now
+    clock = time.fromisoformat(match["clock"].zfill(8 if match["second"] else 5))
+    day = datetime.fromisoformat(match["day"]) if match["day"] else now
     begins = datetime.combine(day, clock).astimezone()
-    if not found["day"] and begins > now:
+    if not match["day"] and begins > now:
         begins = datetime.combine(day - timedelta(days=1), clock).astimezone()
-    return begins, begins if found["second"] else begins + timedelta(seconds=59)
+    return begins, begins if match["second"] else begins + timedelta(seconds=59)
 
 
 @contextmanager
-def suggesting(found: Backend) -> Iterator[None]:
+def suggesting(backend: Backend) -> Iterator[None]:
     """Adds a suggestion to the hint of an error about a file that a snapshot does not have."""
     try:
         yield
     except FileNotInSnapshot as error:
-        meant = file_hint(found, error.data["hash"], error.data["file"])
+        meant = file_hint(backend, error.data["hash"], error.data["file"])
         raise FileNotInSnapshot(error.message, hint=meant + error.default_hint, **error.data) from error
 
 
-def file_hint(found: Backend, tree: str, name: str) -> str:
+def file_hint(backend: Backend, tree: str, name: str) -> str:
     """Returns the beginning of a hint that suggests the most similar file, in that directory or of that name."""
     directory, base = os.path.split(name)
-    names = list(pages(found, "snapshot/listFiles", {"hash": tree}, "files"))
+    names = list(pages(backend, "snapshot/listFiles", {"hash": tree}, "files"))
     elsewhere = [each for each in names if os.path.basename(each) == base]
     if len(elsewhere) == 1:
         return f"did you mean {elsewhere[0]!r}? "

@@ -48,11 +48,11 @@ def readable(error: Exception) -> SnapdError:
     if field not in _OPTIONS:
         return error
     option = _OPTIONS[field]
-    told = type(error)(
+    problem = type(error)(
         _without_field(error.message, field, option), hint=_in_commands(error.hint), **{**error.data, "field": option}
     )
-    told.__cause__ = error
-    return told
+    problem.__cause__ = error
+    return problem
 
 
 def as_json(error: SnapdError) -> dict[str, Any]:
@@ -71,9 +71,9 @@ def _directory_is_gone() -> bool:
 def _of_system(error: OSError) -> SnapdError:
     if isinstance(error.filename, (str, bytes)):
         return error_from_os_error(error, error.filename)
-    said = os.strerror(error.errno) if error.errno else str(error)
+    text = os.strerror(error.errno) if error.errno else str(error)
     kind = StorageFull if error.errno in FULL else IoError
-    return kind(said, errno=errno.errorcode.get(error.errno or 0, "unknown"))
+    return kind(text, errno=errno.errorcode.get(error.errno or 0, "unknown"))
 
 
 def _without_field(message: str, field: str, option: str) -> str:

@@ -33,9 +33,9 @@ def visible(text: str) -> str:
     return _OBEYED.sub(_as_seen, text)
 
 
-def _as_seen(found: re.Match[str]) -> str:
-    char = found[0]
-    if found[1]:
+def _as_seen(match: re.Match[str]) -> str:
+    char = match[0]
+    if match[1]:
         return "\033"
     if "\udc80" <= char <= "\udcff":
         return f"\\x{ord(char) - 0xDC00:02x}"

@@ -54,7 +54,7 @@ def prompt_of(message: Any) -> str:
 
 def agent_name(answer: Any) -> str:
     """Returns the agent of a session or a step, as people call it; empty if it has none."""
-    return one_line(answer.get("agent"))
+    return one_line(agent_title(answer.get("agent") or ""))
 
 
 def agent_or_id(session: Any) -> str:
@@ -116,12 +116,12 @@ def learn_answers() -> None:
         learn(*ANSWERS.popleft())
 
 
-def learn(found: Backend, answer: Any) -> None:
+def learn(connection: Backend, answer: Any) -> None:
     """Requests the beginnings by which to show the ids in an answer."""
     from snapd.backend import beginnings
 
-    if found.is_open:
-        SHORT_NAMES.update(beginnings(found, answer, SHORT_NAMES))
+    if connection.is_open:
+        SHORT_NAMES.update(beginnings(connection, answer, SHORT_NAMES))
 
 
 def is_made(name: str) -> bool:

@@ -6,12 +6,12 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from snapd.wire.words import agent_colour
+from snapd.wire.words import STATES, agent_colour
 
 from . import errors
-from .layout import STYLE, aligned, columns, fit_title, one_line, pad, terminal_width
+from .layout import STYLE, aligned, columns, fit_title, pad, terminal_width
 from .layout import printable as printable
-from .naming import short, step_name
+from .naming import agent_name, short, step_name
 from .streams import Text
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ _STYLES = {
     "cyan": "36",
 }
 LETTERS = {"added": ("A", "green"), "deleted": ("D", "red"), "modified": ("M", "yellow")}
+_STATE_STYLES = {"open": "green", "partly": "yellow", "undone": "dim"}
 _HUNK_STYLES = {"@": "cyan", "+": "green", "-": "red"}
 _BAR_WIDTH = 24
 _LEAST = 8
@@ -130,10 +131,16 @@ def count_words(row: dict[str, Any]) -> list[tuple[str, str]]:
     return [(f"+{row['additions']}", "green"), (" ", ""), (f"-{row['deletions']}", "red")]
 
 
+def state_spans(state: str) -> list[tuple[str, str]]:
+    """Returns the word for the state of a step with its style; nothing for the usual state."""
+    word = STATES.get(state, state)
+    return [(word, _STATE_STYLES.get(state, ""))] if word else []
+
+
 def step_line(painter: Painter, step: dict[str, Any]) -> str:
     """Formats a step on one line: who, and what."""
-    said = " ".join(filter(None, (one_line(step.get("agent")), step_name(step))))
-    return f"{painter.paint(short(step['stepId']), 'yellow')} {said}"
+    words = " ".join(filter(None, (agent_name(step), step_name(step))))
+    return f"{painter.paint(short(step['stepId']), 'yellow')} {words}"
 
 
 def counted(number: int, what: str) -> str:
@@ -172,11 +179,11 @@ def print_error(error: Exception, before: str = "", *, as_json: bool = False) ->
 
     `before` says what the error prevented.
     """
-    told = errors.readable(error)
+    text = errors.readable(error)
     if as_json:
-        print_json(errors.as_json(told))
+        print_json(errors.as_json(text))
     else:
-        print(f"snapd: {before}{printable(told.message)}\nhint: {printable(told.hint)}", file=sys.stderr)
+        print(f"snapd: {before}{printable(text.message)}\nhint: {printable(text.hint)}", file=sys.stderr)
 
 
 def print_json(value: Any) -> None:

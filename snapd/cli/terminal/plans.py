@@ -74,10 +74,10 @@ def changing_rows(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 def reasons(result: dict[str, Any]) -> dict[str, str]:
     """Returns why files are in conflict, by name; if a file conflicts for several steps, the reason for the first."""
-    found: dict[str, str] = {}
+    answer: dict[str, str] = {}
     for row in result.get("details", {}).get("contested", ()):
-        found.setdefault(row["file"], why(row))
-    return found
+        answer.setdefault(row["file"], why(row))
+    return answer
 
 
 def _file(painter: Painter, row: dict[str, Any], contested: dict[str, str], *, planned: bool) -> str:
@@ -87,8 +87,8 @@ def _file(painter: Painter, row: dict[str, Any], contested: dict[str, str], *, p
     line = f"{painter.paint(word, _STYLES[outcome])} {name}"
     if "reason" not in row:
         return line
-    told = contested.get(row["file"]) if outcome in ("conflict", "kept") else None
-    reason = f"({told or reason_text(row['reason'], row.get('branch'))})"
+    text = contested.get(row["file"]) if outcome in ("conflict", "kept") else None
+    reason = f"({text or reason_text(row['reason'], row.get('branch'))})"
     # a reason that does not fit goes below; names are never cut
     fits = len(word) + 1 + columns(name) + 2 + columns(reason) <= terminal_width()
     return line + ("  " if fits else "\n" + " " * (len(word) + 1)) + reason
@@ -121,9 +121,9 @@ def unit_lines(painter: Painter, result: dict[str, Any], words: dict[str, str] |
         (operation["state"], painter.paint(operation_name(operation, local_now()), "yellow"))
         for operation in result.get("operations", [])
     ]
-    said = words if isinstance(words, dict) else dict.fromkeys(("applied", "partly", "undone", "open"), words)
+    text = words if isinstance(words, dict) else dict.fromkeys(("applied", "partly", "undone", "open"), words)
     width = _DONE if isinstance(words, dict) else _PLANNED
-    return [f"{painter.paint(said[state].ljust(width), 'cyan')} {line}" for state, line in units]
+    return [f"{painter.paint(text[state].ljust(width), 'cyan')} {line}" for state, line in units]
 
 
 def operation_name(operation: dict[str, Any], now: datetime) -> str:

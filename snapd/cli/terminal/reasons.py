@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from snapd.wire.words import reason_text
+from snapd.wire.words import SIGNATURES, agent_title, reason_text
 
 from .layout import fit, printable, terminal_width
 from .naming import short
@@ -34,10 +34,10 @@ def why(contested: dict[str, Any]) -> str:
     by = [each for each in contested["by"] if not each.get("elsewhere")]
     if reason == "shared" and by:
         return f"shared with {_listed(_name(each) for each in by)}: both were at work"
-    said = reason_text(reason)
+    text = reason_text(reason)
     if reason in _SOMEBODY_DID and by:
-        return f"{said} by {_listed(_author(each) for each in by)}"
-    return said
+        return f"{text} by {_listed(_author(each) for each in by)}"
+    return text
 
 
 def whose(changed_by: dict[str, Any]) -> str:
@@ -74,7 +74,7 @@ def _step(step_id: str, agent: str | None) -> str:
     from .naming import short
 
     name = f"step {short(step_id)}"
-    return f"{name} of {one_line(agent)}" if agent else name
+    return f"{name} of {one_line(agent_title(agent))}" if agent else name
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -150,14 +150,14 @@ def _side(painter: Painter, title: str, lines: list[str], style: str, width: int
 def format_uncaptured(steps: Iterable[dict[str, Any]]) -> str | None:
     """Describes what happened to files that no snapshot has while steps were open."""
     happened = {each["file"]: each["change"] for step in steps for each in step.get("uncaptured", ())}
-    said = []
+    parts = []
     for change in ("deleted", "changed"):
         files = sorted(file for file, what in happened.items() if what == change)
         if files:
             more = f" and {len(files) - _LOST_FILES} more" if len(files) > _LOST_FILES else ""
             verb = "was" if len(files) == 1 else "were"
-            said.append(f"{', '.join(map(printable, files[:_LOST_FILES]))}{more} {verb} {change}")
-    return f"not in snapshots: {'; '.join(said)}" if said else None
+            parts.append(f"{', '.join(map(printable, files[:_LOST_FILES]))}{more} {verb} {change}")
+    return f"not in snapshots: {'; '.join(parts)}" if parts else None
 
 
 def signature_words(signature: Mapping[str, Any] | None) -> str:
@@ -165,10 +165,8 @@ def signature_words(signature: Mapping[str, Any] | None) -> str:
     if signature is None:
         return "not signed"
     state, reason = signature["state"], printable(signature.get("reason", ""))
-    if state == "bad":
-        return f"bad signature: {reason}"
-    if state == "unchecked":
-        return f"signature not checked: {reason}"
+    if state in ("bad", "unchecked"):
+        return f"{SIGNATURES[state]}: {reason}"
     who = f"by {printable(signature['signer'])}" if "signer" in signature else f"with {printable(signature['key'])}"
     when = f" at {clock(moment(signature['signedAt']), local_now())}"
     if state == "good":
@@ -180,14 +178,6 @@ def signature_words(signature: Mapping[str, Any] | None) -> str:
 
 def signature_word(signature: dict[str, Any]) -> str:
     """Returns the same for a list, where there is little room."""
-    match signature["state"]:
-        case "good":
-            return f"signed by {printable(signature['signer'])}"
-        case "partial":
-            return "signed in part"
-        case "unknown":
-            return "signed with an unknown key"
-        case "bad":
-            return "bad signature"
-        case _:
-            return "signature not checked"
+    state = signature["state"]
+    words = SIGNATURES.get(state, state)
+    return f"{words} by {printable(signature['signer'])}" if state == "good" else words

@@ -67,10 +67,10 @@ class Link:
         learn(self._backend, answer)
         return answer
 
-    def listen(self, hear: Callable[[str, dict[str, Any]], None]) -> None:
-        """Calls `hear` with the method and params of each notification, in this thread, until `close`."""
+    def listen(self, on_event: Callable[[str, dict[str, Any]], None]) -> None:
+        """Calls `on_event` with the method and params of each notification, in this thread, until `close`."""
         for notification in self._notifications:
-            hear(notification.method, notification.params)
+            on_event(notification.method, notification.params)
 
     def close(self) -> None:
         """Ends the connection and all waiting requests."""
@@ -125,7 +125,7 @@ class TerminalView(App[None]):
         self._status = Static(id="status", markup=False)
         self._state = _CONNECTED
         self._link = link
-        self._told_meanwhile: list[dict[str, Any]] | None = None
+        self._missed: list[dict[str, Any]] | None = None
         self._is_refreshing = False
         self._is_stale = False
         self._is_to_draw = False
@@ -206,9 +206,9 @@ class TerminalView(App[None]):
         if method == "review/didChange":
             self._take_count(params["pendingFiles"])
         elif method == "session/didChange":
-            if self._told_meanwhile is not None:
-                self._told_meanwhile.append(params)
-            self.history.told(params["session"], params.get("step"))
+            if self._missed is not None:
+                self._missed.append(params)
+            self.history.apply_event(params["session"], params.get("step"))
             self._draw_soon()
             self._refresh()
         elif method in ("snapshot/didTrack", "snapshot/didRevert"):
@@ -236,8 +236,8 @@ class TerminalView(App[None]):
     def _load(self) -> None:
         count = max(ON_A_PAGE, len(self.history.entries))
         # a notification that arrives during the load is newer than what was loaded
-        told: list[dict[str, Any]] = []
-        self._told_meanwhile = told
+        missed: list[dict[str, Any]] = []
+        self._missed = missed
 
         def load() -> tuple[Overview, Page]:
             page = fetch(self._link.ask, count)
@@ -245,13 +245,13 @@ class TerminalView(App[None]):
             return fetch_overview(self._link.ask), page
 
         def take(loaded: tuple[Overview, Page]) -> None:
-            if self._told_meanwhile is not told:
+            if self._missed is not missed:
                 # there is a new connection since, and everything is reloaded
                 return
-            self._told_meanwhile = None
+            self._missed = None
             self.history.begin(*loaded)
-            for params in told:
-                self.history.told(params["session"], params.get("step"))
+            for params in missed:
+                self.history.apply_event(params["session"], params.get("step"))
             self._shown = None
             self._draw()
             self._refresh()
@@ -464,8 +464,8 @@ class TerminalView(App[None]):
                 return
             self.diff.choose_nothing()
             conflict = any(file["outcome"] == "conflict" for file in outcome["files"])
-            said = [operations.said_of(outcome), *([operation.way_back] if operation.way_back and not conflict else [])]
-            self.notify(" ".join(said), severity="warning" if conflict else "information", markup=False)
+            texts = [operations.outcome_text(outcome), "" if conflict else operation.way_back]
+            self.notify(" ".join(filter(None, texts)), severity="warning" if conflict else "information", markup=False)
 
         self.work(work, done)
 

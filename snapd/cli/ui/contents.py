@@ -117,13 +117,13 @@ def _unified(ask: Ask, name: str, before: str, after: str | None) -> list[Line]:
 
 def _session(ask: Ask, session: dict[str, Any]) -> Iterator[list[Line]]:
     """Yields the description of a session, and the total changes of its applied steps."""
-    said = {
+    fields = {
         "session": printable(session["sessionId"]),
         "agent": agent_name(session),
         "name": session_name(session),
         "steps": f"{session['stepCount']}: {session['undoable']} to undo, {session['redoable']} to redo",
     }
-    yield [Line("note", f"{name:9}{value}") for name, value in said.items() if value]
+    yield [Line("note", f"{name:9}{value}") for name, value in fields.items() if value]
     yield from _net(ask, {"sessionId": session["sessionId"]})
 
 
@@ -185,5 +185,5 @@ def _line(text: str, file: str, hunk: int | None) -> Line:
     sign = text[:1]
     kind = _KINDS.get(sign, "context")
     # show the line end where the line changed
-    said = text.removesuffix("\r") if kind == "context" else text
-    return Line(kind, printable(said[:1] + said[1:].expandtabs(_TAB)), file, hunk)
+    message = text.removesuffix("\r") if kind == "context" else text
+    return Line(kind, printable(message[:1] + message[1:].expandtabs(_TAB)), file, hunk)

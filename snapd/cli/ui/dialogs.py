@@ -206,10 +206,10 @@ class KeepAll(Dialog["bool | None"]):
 
     def text(self) -> Text:
         """See `Dialog.text`."""
-        said = Text(self._title, style="bold")
-        said.append("\nNo file changes. What you keep is pending no more.", style="not bold dim")
-        said.append("\ny goes on   n keeps nothing", style="not bold")
-        return said
+        result = Text(self._title, style="bold")
+        result.append("\nNo file changes. What you keep is pending no more.", style="not bold dim")
+        result.append("\ny goes on   n keeps nothing", style="not bold")
+        return result
 
 
 class Help(Dialog[None]):

@@ -51,8 +51,8 @@ def key_of(entry: dict[str, Any]) -> Key:
 def session_of(entry: dict[str, Any]) -> str | None:
     """Returns the session that an entry belongs to."""
     step = entry.get("step")
-    found = step["sessionId"] if step else entry.get("sessionId")
-    return None if found is None else str(found)
+    result = step["sessionId"] if step else entry.get("sessionId")
+    return None if result is None else str(result)
 
 
 def fetch(
@@ -123,14 +123,14 @@ class History:
         self.entries += [entry for entry in page.entries if key_of(entry) not in known]
         self.cursor = page.cursor
 
-    def told(self, session: dict[str, Any], step: dict[str, Any] | None) -> None:
+    def apply_event(self, session: dict[str, Any], step: dict[str, Any] | None) -> None:
         """Applies a `session/didChange` notification."""
         self.sessions[session["sessionId"]] = session
         if step is None:
             return
         open_now = {step["stepId"]} if step["state"] == "open" else set()
         self.open_steps = self.open_steps - {step["stepId"]} | open_now
-        said = {
+        fields = {
             "kind": "step",
             "at": step["startedAt"],
             "step": step,
@@ -138,15 +138,15 @@ class History:
             "files": step.get("files", []),
             **({"after": step["to"]} if "to" in step else {}),
         }
-        at = next((at for at, entry in enumerate(self.entries) if key_of(entry) == key_of(said)), None)
+        at = next((at for at, entry in enumerate(self.entries) if key_of(entry) == key_of(fields)), None)
         if at is not None:
-            self.entries[at] = said
+            self.entries[at] = fields
             return
-        at = next((at for at, entry in enumerate(self.entries) if entry["at"] <= said["at"]), None)
+        at = next((at for at, entry in enumerate(self.entries) if entry["at"] <= fields["at"]), None)
         if at is not None:
-            self.entries.insert(at, said)
+            self.entries.insert(at, fields)
         elif self.cursor is None:
-            self.entries.append(said)
+            self.entries.append(fields)
 
 
 @attrs.frozen

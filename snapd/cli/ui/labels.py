@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.terminal.naming import agent_name, prompt_of, session_name, short, step_text
-from snapd.cli.terminal.output import LETTERS, counted, printable
+from snapd.cli.terminal.output import LETTERS, counted, printable, state_spans
 from snapd.cli.terminal.times import WEEK, elapsed, moment
 from snapd.wire.words import OPERATIONS, agent_colour
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     Spans = list[tuple[str, str]]
 
 _MARKS = {"open": ("◎", "green"), "applied": ("●", "cyan"), "partly": ("◐", "yellow"), "undone": ("○", "dim")}
-_STATES = {"open": ("open", "green"), "partly": ("partly undone", "yellow"), "undone": ("undone", "dim")}
 _MOST_STEPS = 3
 """The maximum number of steps named as authors of a change."""
 
@@ -27,10 +26,10 @@ _MOST_STEPS = 3
 def spans_of(row: Row, now: datetime) -> Spans:
     """Returns the text of a row, in parts with their styles; `now` is in the user's time zone."""
     fold = {None: "  ", False: "▸ ", True: "▾ "}[row.is_unfolded]
-    return [("  " * row.depth + fold, "dim"), *_said(row, now)]
+    return [("  " * row.depth + fold, "dim"), *_row_spans(row, now)]
 
 
-def _said(row: Row, now: datetime) -> Spans:
+def _row_spans(row: Row, now: datetime) -> Spans:
     if row.kind == "session":
         return _session(row, now)
     if row.kind == "between":
@@ -71,9 +70,7 @@ def _entry(entry: dict[str, Any], now: datetime) -> Spans:
         return [(mark, "bold"), (f" {when:>4} ", "dim"), (f"{sentence(entry)} ", ""), *_counts(entry["files"])]
     state = step["state"]
     spans = [_MARKS[state], (f" {age(entry['at'], now):>4} ", "dim")]
-    if state in _STATES:
-        word, style = _STATES[state]
-        spans.append((f"{word} ", style))
+    spans += [(f"{word} ", style) for word, style in state_spans(state)]
     if "parentStepId" in step:
         spans.append(("↳ ", "dim"))
     style = "dim" if state == "undone" else ""

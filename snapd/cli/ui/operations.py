@@ -183,7 +183,7 @@ def _named(step: dict[str, Any]) -> str:
 
 def _name(row: Row | None, file: str) -> str:
     files = () if row is None or row.entry is None else row.entry["files"]
-    return next((str(found["file"]) for found in files if file_of(found) == file), file)
+    return next((str(result["file"]) for result in files if file_of(result) == file), file)
 
 
 def steps_of(plan: dict[str, Any]) -> list[str]:
@@ -216,7 +216,7 @@ def is_as_decided(plan: dict[str, Any], decisions: dict[str, str]) -> bool:
     return not undecided(plan, decisions) and all(decisions.get(file) == "overwrite" for file in changed)
 
 
-def said_of(outcome: dict[str, Any]) -> str:
+def outcome_text(outcome: dict[str, Any]) -> str:
     """Describes what was done, in a sentence or two."""
     done = sum(file["outcome"] in _DONE for file in outcome["files"])
     left = [file for file in outcome["files"] if file["outcome"] not in _DONE and "reason" in file]

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
+from snapd.cli.terminal.naming import agent_name
 from snapd.wire.words import is_empty
 
 from .history import key_of, session_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     from .history import History, Key
 
@@ -108,7 +109,9 @@ def _group(
     words: str,
 ) -> Iterator[Row]:
     """Yields the row of a session, or of what was between two, and those below it."""
-    if words and not _has(words, *(str(shows.get(name, "")) for name in ("sessionId", "agent", "name"))):
+    if words and not _has(
+        words, agent_name(shows), *(str(shows.get(name, "")) for name in ("sessionId", "agent", "name"))
+    ):
         every = entries
         prompts = {entry["messageId"] for entry in every if entry["kind"] == "message" and _is_about(entry, words)}
         entries = [entry for entry in entries if _is_about(entry, words) or _message_of(entry) in prompts]
@@ -166,9 +169,13 @@ def _entry(entry: dict[str, Any], turned: Collection[Key], depth: int) -> Iterat
 
 def _is_about(entry: dict[str, Any], words: str) -> bool:
     step = entry.get("step") or {}
-    said = [str(step.get(name, "")) for name in ("stepId", "agent", "tool", "description")]
-    said += [str(entry.get(name, "")) for name in ("messageId", "text")]
-    return _has(words, entry["kind"], *said, *(file["file"] for file in entry["files"]))
+    texts = [agent_name(step), *_texts(step, "stepId", "agent", "tool", "description")]
+    texts += _texts(entry, "messageId", "text")
+    return _has(words, entry["kind"], *texts, *(file["file"] for file in entry["files"]))
+
+
+def _texts(shows: Mapping[str, Any], *names: str) -> list[str]:
+    return [str(shows.get(name, "")) for name in names]
 
 
 def _has(words: str, *texts: str) -> bool:

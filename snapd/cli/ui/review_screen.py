@@ -81,12 +81,12 @@ class ReviewScreen(ModalScreen[None]):
         Binding("q", "app.quit", "quit"),
     ]
 
-    def __init__(self, desk: ReviewHost, ask: Ask, folder: str, history: History) -> None:
+    def __init__(self, host: ReviewHost, ask: Ask, folder: str, history: History) -> None:
         super().__init__()
         self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-wide")]
         self.files = PendingPane("pending", history)
         self.changes = DiffPane("changes")
-        self._desk = desk
+        self._host = host
         self._ask = ask
         self._folder = folder
         self._history = history
@@ -141,13 +141,13 @@ class ReviewScreen(ModalScreen[None]):
             self._show_selected()
             loaded()
 
-        self._desk.work(lambda: fetch_pending(self._ask), take, otherwise=lambda _: loaded())
+        self._host.work(lambda: fetch_pending(self._ask), take, otherwise=lambda _: loaded())
 
     def _draw(self) -> None:
         pending = self.files.pending
         count = len(pending.files)
-        said = f"{count} file{'' if count == 1 else 's'} to review" if count else "nothing to review"
-        self._status.update(" · ".join(filter(None, [said, printable(self._folder), self._state])))
+        text = f"{count} file{'' if count == 1 else 's'} to review" if count else "nothing to review"
+        self._status.update(" · ".join(filter(None, [text, printable(self._folder), self._state])))
 
     @on(Rows.Moved)
     def _moved(self, event: Rows.Moved) -> None:
@@ -173,7 +173,8 @@ class ReviewScreen(ModalScreen[None]):
             self._load(name)
 
     @property
-    def _is_shown(self) -> bool:
+    def is_shown(self) -> bool:
+        """Whether the changes of the selected file are on the screen."""
         return self._shown is not None or self.files.selected is None
 
     def _load(self, name: str) -> None:
@@ -191,7 +192,7 @@ class ReviewScreen(ModalScreen[None]):
             if asked is self._asked and shown is not None:
                 self._show(name, shown)
 
-        self._desk.work(load, take)
+        self._host.work(load, take)
 
     def _show(self, name: str, shown: dict[str, Any]) -> None:
         """Shows the changes of a file; the cursor stays on its hunk, or moves to the one in its place."""
@@ -218,7 +219,7 @@ class ReviewScreen(ModalScreen[None]):
     def action_next_hunk(self, direction: int) -> None:
         """Goes to the next hunk, or the previous one, from the list of files."""
         self.changes.focus()
-        if self._is_shown:
+        if self.is_shown:
             self.changes.action_next_hunk(direction)
         else:
             self._coming = 0
@@ -227,7 +228,7 @@ class ReviewScreen(ModalScreen[None]):
     def _next_file(self, event: DiffPane.NoMoreHunks) -> None:
         event.stop()
         # before the hunks are loaded, the key must not skip to the next file
-        if self._is_shown and self.files.move_by_file(event.direction):
+        if self.is_shown and self.files.move_by_file(event.direction):
             self._coming = 0 if event.direction > 0 else -1
 
     def action_choose_hunk(self) -> None:
@@ -241,7 +242,7 @@ class ReviewScreen(ModalScreen[None]):
         try:
             meant = self._meant()
         except SnapdError as error:
-            self._desk.say(error)
+            self._host.say(error)
             return
         if self.files.selected is not None:
             self._keep(meant)
@@ -259,11 +260,11 @@ class ReviewScreen(ModalScreen[None]):
             self.reload()
 
         # the selection may have changed
-        self._desk.work(lambda: self._ask("review/keep", meant.params), done, otherwise=lambda _: self.reload())
+        self._host.work(lambda: self._ask("review/keep", meant.params), done, otherwise=lambda _: self.reload())
 
     def action_undo(self) -> None:
         """Undoes what is at the cursor, after confirmation."""
-        self._desk.operate(lambda: operations.undo_pending(self._meant()))
+        self._host.operate(lambda: operations.undo_pending(self._meant()))
 
     def _meant(self) -> PendingTarget:
         """Returns the file at the cursor or all files; in the right pane, the chosen hunks or the one at the cursor.

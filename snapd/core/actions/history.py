@@ -116,8 +116,8 @@ class History:
             call.check()
             if len(entries) >= limit:
                 return HistoryPage(tuple(entries), HistoryPosition(entries[-1].seq, frozenset(names) - query.files))
-            found = (_of_files(entry, names) for entry in self._entries(event, query, names, call))
-            entries += [entry for entry in found if entry is not None]
+            matches = (_of_files(entry, names) for entry in self._entries(event, query, names, call))
+            entries += [entry for entry in matches if entry is not None]
         return HistoryPage(tuple(entries), None)
 
     def _entries(
@@ -157,14 +157,14 @@ class History:
                 yield HistoryEntry(event.seq, "user", event.milliseconds, *trees, files, is_unknown=unknown, git=git)
 
     def _state(self, what: Operated) -> Literal["partly", "undone"] | None:
-        found = self._timeline.unit(what.operation_id)
-        return found.state if isinstance(found, Operation) and found.state != "applied" else None
+        result = self._timeline.unit(what.operation_id)
+        return result.state if isinstance(result, Operation) and result.state != "applied" else None
 
     def _operations(self, what: Operated) -> Iterator[Operation]:
         for name in dict.fromkeys(turn.name for turn in what.turned if turn.step_id is None):
-            found = self._timeline.unit(name)
-            if isinstance(found, Operation):
-                yield found
+            result = self._timeline.unit(name)
+            if isinstance(result, Operation):
+                yield result
 
     def _touches(self, old: ObjectId, new: ObjectId, names: Collection[RelPath]) -> bool:
         """Whether an entry may match the filter; counting the lines of all its files would take longer."""
@@ -248,18 +248,18 @@ class ChangeRecords:
         Raises `UnknownSession` and `UnknownStep`.
         """
         steps = self._asked(session_ids, step_ids)
-        found: list[tuple[int, ChangeRecord, RelPath]] = []
+        matches: list[tuple[int, ChangeRecord, RelPath]] = []
         for event in self._seen(steps, call):
             assert event.seen is not None
-            found += [(event.seq, made, path) for path, made in self._in_span(event.seen, steps, call)]
-        changed = {path for _, _, path in found}
+            matches += [(event.seq, made, path) for path, made in self._in_span(event.seen, steps, call)]
+        changed = {path for _, _, path in matches}
         for session_id in dict.fromkeys(step.session_id for step, _ in steps.values()):
             for event in self._store.timeline.operations_about(session_id):
-                found += [(event.seq, made, path) for path, made in self._by_operation(event, changed, call)]
+                matches += [(event.seq, made, path) for path, made in self._by_operation(event, changed, call)]
         # an operation comes after what its own event saw
-        found.sort(key=lambda each: (each[0], not each[1].by))
+        matches.sort(key=lambda each: (each[0], not each[1].by))
         by_path: dict[RelPath, list[ChangeRecord]] = {path: [] for path in sorted(changed)}
-        for _, made, path in found:
+        for _, made, path in matches:
             by_path[path].append(made)
         return {path: tuple(every) for path, every in by_path.items()}
 
@@ -288,12 +288,12 @@ class ChangeRecords:
         trees = span.before.tree, span.after.tree
         made: list[tuple[Change, tuple[Step, ...], tuple[StepId, ...]]] = []
         for change in self._changes(span.before, span.after, call):
-            found = owners(change.path, authors)
-            mine = [steps[name] for name in found if name in steps]
+            result = owners(change.path, authors)
+            mine = [steps[name] for name in result if name in steps]
             by = tuple(step for step, files in mine if files is None or change.path in files)
             if by:
                 own = {step.session_id for step in by}
-                others = tuple(name for name in found if name not in steps and authors[name].session_id not in own)
+                others = tuple(name for name in result if name not in steps and authors[name].session_id not in own)
                 made.append((change, by, others))
         gone = {change.path for change, _, _ in made if change.new is None}
         come = {change.path for change, _, _ in made if change.old is None}

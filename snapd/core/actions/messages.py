@@ -121,7 +121,7 @@ class NewsLook:
     """The state of the work tree when the news of a session was requested."""
 
     session_id: SessionId
-    told: _LastNotice | None  # when the agent was last notified; None if never
+    last_notice: _LastNotice | None  # when the agent was last notified; None if never
     events: Sequence[Event]  # those since then, oldest first
     latest: Span | None  # what changed since the last of them
     now: _LastNotice  # the end of this notification
@@ -141,9 +141,9 @@ class SessionNews:
     _step_changes: StepChanges
     _policy: Policy
     _former: Callable[[], Iterable[FormerHistory]]
-    _told: dict[SessionId, _LastNotice] = attrs.field(factory=dict, init=False)
+    _last_notices: dict[SessionId, _LastNotice] = attrs.field(factory=dict, init=False)
 
-    def tell(self, session_id: SessionId, call: Call) -> News:
+    def take_news(self, session_id: SessionId, call: Call) -> News:
         """Returns what others did since the last call, and records that the agent knows it now.
 
         Raises `UnknownSession`. After any error, the next call reports it.
@@ -158,42 +158,42 @@ class SessionNews:
 
         `snapshot` is the current work tree, recorded already or about to be.
         """
-        told, events = self._since(session_id)
+        last, events = self._since(session_id)
         latest = self._writer.span(self._store.identify(snapshot))
-        return NewsLook(session_id, told, events, latest, _LastNotice(self._store.timeline.next_seq - 1, snapshot.tree))
+        return NewsLook(session_id, last, events, latest, _LastNotice(self._store.timeline.next_seq - 1, snapshot.tree))
 
     def since(self, look: NewsLook, call: Call) -> News:
         """Returns what others did until a look, and records that the agent knows it now."""
-        session_id, told = look.session_id, look.told
+        session_id, last_notice = look.session_id, look.last_notice
         news = News()
-        if told is not None and self._policy.notifies_agents:
-            touched = self._touched_by_others(session_id, told, look.events, look.latest, call)
+        if last_notice is not None and self._policy.notifies_agents:
+            touched = self._touched_by_others(session_id, last_notice, look.events, look.latest, call)
             undone, redone = self._turned(session_id, look.events, call)
-            news = News(undone, redone, self._changed(session_id, told.tree, look.now.tree, touched, call))
-        if session_id not in self._told and self._policy.notifies_agents:
+            news = News(undone, redone, self._changed(session_id, last_notice.tree, look.now.tree, touched, call))
+        if session_id not in self._last_notices and self._policy.notifies_agents:
             news = attrs.evolve(news, former=tuple(self._former()))
-        self._told[session_id] = look.now
+        self._last_notices[session_id] = look.now
         return news
 
     def _since(self, session_id: SessionId) -> tuple[_LastNotice | None, list[Event]]:
         """Returns the last notification, None if never; and the events since then, oldest first."""
-        told = self._told.get(session_id)
-        if told is not None and not self._store.knows(told.tree):
+        last_notice = self._last_notices.get(session_id)
+        if last_notice is not None and not self._store.knows(last_notice.tree):
             # a cleanup removed that snapshot
-            told = None
+            last_notice = None
         events: list[Event] = []
         for event in newest_first(self._store.timeline):
-            if event.seq <= told.seq if told is not None else _is_own(event, session_id):
+            if event.seq <= last_notice.seq if last_notice is not None else _is_own(event, session_id):
                 tree = event.head.tree if event.head is not None else None
-                return told or (_LastNotice(event.seq, tree) if tree is not None else None), events[::-1]
+                return last_notice or (_LastNotice(event.seq, tree) if tree is not None else None), events[::-1]
             events.append(event)
         return None, []
 
     def _touched_by_others(
-        self, session_id: SessionId, told: _LastNotice, events: Iterable[Event], latest: Span | None, call: Call
+        self, session_id: SessionId, last_notice: _LastNotice, events: Iterable[Event], latest: Span | None, call: Call
     ) -> set[RelPath]:
         pairs = []
-        tree = told.tree
+        tree = last_notice.tree
         for event in events:
             if event.seen is not None:
                 # the agent does not see what a formatter did after its step
@@ -205,12 +205,12 @@ class SessionNews:
             tree = event.head.tree if event.head is not None else tree
         if latest is not None:
             pairs.append((tree, latest.after.tree, latest.steps))
-        found: set[RelPath] = set()
+        paths: set[RelPath] = set()
         for old, new, steps in pairs:
             call.check()
             if all(self._session_of(step) != session_id for step in steps):
-                found.update(change.path for change in self._store.changes(old, new))
-        return found
+                paths.update(change.path for change in self._store.changes(old, new))
+        return paths
 
     def _turned(
         self, session_id: SessionId, events: Iterable[Event], call: Call
@@ -241,8 +241,8 @@ class SessionNews:
                 own.update(file.path for file in self._step_changes.summary(step, call).files)
         if differing.isdisjoint(own):
             return ()
-        found = self._step_changes.between(before, now, call)
-        return tuple(file for file in found if file.path in differing & own)
+        result = self._step_changes.between(before, now, call)
+        return tuple(file for file in result if file.path in differing & own)
 
     def _session_of(self, step_id: StepId) -> SessionId | None:
         step = self._store.timeline.step(step_id)

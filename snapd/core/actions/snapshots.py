@@ -125,9 +125,9 @@ class Snapshots:
         `counts` says whether to count the files that changed.
         """
         timeline = self._store.timeline
-        found = timeline.taken(wanted, below, limit + 1)
+        result = timeline.taken(wanted, below, limit + 1)
         views = []
-        for taken in found[:limit]:
+        for taken in result[:limit]:
             call.check()
             session = None if taken.session_id is None else timeline.session(taken.session_id)
             operated = None if taken.operation_id is None else timeline.operation(taken.operation_id)
@@ -139,9 +139,9 @@ class Snapshots:
                     None if operated is None else operated.kind,
                 )
             )
-        if wanted.prefix and len(found) <= limit:
+        if wanted.prefix and len(result) <= limit:
             views += self._fetched(wanted.prefix)
-        return Page(tuple(views), found[limit - 1].place if len(found) > limit else None)
+        return Page(tuple(views), result[limit - 1].place if len(result) > limit else None)
 
     def beginning(self, prefix: str, call: Call) -> ObjectId:
         """Returns the one snapshot whose hash begins with some digits.
@@ -196,11 +196,11 @@ class Snapshots:
             # most often, nothing else is captured
             @cache
             def differing(now: ObjectId) -> list[Change]:
-                found = []
+                outcome = []
                 for change in changes(self._store.read_tree, now, tree, differing=self._store.differing):
                     call.check()
-                    found.append(change)
-                return found
+                    outcome.append(change)
+                return outcome
 
             request = Request(
                 kind="restore",

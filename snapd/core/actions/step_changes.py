@@ -59,7 +59,7 @@ class StepChanges:
     def __init__(self, objects: ObjectStore, timeline: TimelineView, texts: TextDiffer) -> None:
         self._objects = objects
         self._timeline = timeline
-        self._texts = texts
+        self.texts = texts
 
     def own(self, unit: UndoUnit) -> OwnChanges:
         """Returns what a step itself changed so far, without its parts; or what an operation changed."""
@@ -176,7 +176,7 @@ class StepChanges:
     def _summary_of(
         self, path: RelPath, chain: Sequence[Change | Delta], call: Call, source: RelPath | None = None
     ) -> FileSummary:
-        files = [describe(self._objects, path, each.old, each.new, self._texts, call, contents=False) for each in chain]
+        files = [describe(self._objects, path, each.old, each.new, self.texts, call, contents=False) for each in chain]
         return FileSummary(
             path,
             status_of(chain[0].old, chain[-1].new),
@@ -202,10 +202,10 @@ class StepChanges:
         changed = [change for change in changed if change.old != change.new]
 
         def renames() -> dict[RelPath, RelPath]:
-            found: dict[RelPath, RelPath] = {}
+            result: dict[RelPath, RelPath] = {}
             for each in steps:
-                found |= own_moves(self._timeline.spans(each.step_id), self._objects.renames)
-            return found
+                result |= own_moves(self._timeline.spans(each.step_id), self._objects.renames)
+            return result
 
         return _with_moves(changed, renames)
 
@@ -220,10 +220,10 @@ class StepChanges:
 
     def with_wholes(self, step_id: StepId) -> Iterator[Step]:
         """Yields a step, the one that contains it, and so on; nothing if there is no such step."""
-        found: StepId | None = step_id
-        while found is not None and (step := self._timeline.step(found)) is not None:
+        result: StepId | None = step_id
+        while result is not None and (step := self._timeline.step(result)) is not None:
             yield step
-            found = step.begun.parent
+            result = step.begun.parent
 
     def of_message(self, session_id: SessionId, message_id: str) -> tuple[Step, ...]:
         """Returns the steps of a message and all their parts, of any session, in the order in which they began."""
@@ -320,14 +320,14 @@ def _with_moves(
     come = {change.path for change in changed if change.old is None}
     moved = {new: old for new, old in renames().items() if new in come and old in gone} if gone and come else {}
     sources = set(moved.values())
-    found: list[tuple[Change, RelPath | None]] = []
+    matches: list[tuple[Change, RelPath | None]] = []
     for change in changed:
         source = moved.get(change.path)
         if source is not None:
-            found.append((Change(change.path, gone[source], change.new), source))
+            matches.append((Change(change.path, gone[source], change.new), source))
         elif change.path not in sources:
-            found.append((change, None))
-    return found
+            matches.append((change, None))
+    return matches
 
 
 def _author(step: Step, claims: Iterable[RelPath] | None) -> Author:

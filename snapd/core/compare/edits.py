@@ -67,9 +67,9 @@ def _places(patch: bytes) -> Iterator[tuple[int, int, int, int]]:
         # a last line without an end has a line of its own, with a backslash
         signs = [line[:1] for line in split_lines(piece)[1:] if not line.startswith(b"\\")]
         for is_equal, run in groupby(signs, b" ".__eq__):
-            found = list(run)
-            end = start + len(found) - found.count(b"+")
-            new_end = new_start + len(found) - found.count(b"-")
+            matches = list(run)
+            end = start + len(matches) - matches.count(b"+")
+            new_end = new_start + len(matches) - matches.count(b"-")
             if not is_equal:
                 yield start, end, new_start, new_end
             start, new_start = end, new_end
@@ -118,12 +118,12 @@ def hunks(old: bytes, new: bytes, texts: TextDiffer, call: Call) -> tuple[Hunk, 
     """
     patch = texts.hunks(old, new, call)
     _, encoding = decode(patch)
-    found: list[Hunk] = []
+    matches: list[Hunk] = []
     for piece in _pieces(patch):
         header, *lines = piece.decode(encoding or "utf-8").split("\n")[:-1]
         sides = [(side.start, side.stop) for side in _ranges(piece)]
-        found.append(Hunk(len(found), header, tuple(lines), *sides))
-    return tuple(found)
+        matches.append(Hunk(len(matches), header, tuple(lines), *sides))
+    return tuple(matches)
 
 
 def without(old: bytes, new: bytes, indexes: Collection[int], texts: TextDiffer, call: Call) -> bytes:
@@ -152,16 +152,16 @@ def without(old: bytes, new: bytes, indexes: Collection[int], texts: TextDiffer,
 
 def _pieces(patch: bytes) -> list[bytes]:
     # all other lines begin with a blank, a sign or a backslash
-    starts = [found.start() for found in _HEADER.finditer(patch)]
+    starts = [result.start() for result in _HEADER.finditer(patch)]
     return [patch[start:end] for start, end in pairwise([*starts, len(patch)])]
 
 
 def _ranges(piece: bytes) -> tuple[slice, slice]:
     """Returns the ranges of lines of a hunk, before and after, counted from 0."""
-    found = _HEADER.match(piece)
-    assert found is not None
+    result = _HEADER.match(piece)
+    assert result is not None
     sides = []
-    for start, count in (found.group(1, 2), found.group(3, 4)):
+    for start, count in (result.group(1, 2), result.group(3, 4)):
         length = 1 if count is None else int(count)
         # the range of an empty file begins at line 0
         first = max(int(start) - 1, 0)

@@ -74,8 +74,8 @@ class Overlay:
 
     def effects(self) -> tuple[Effect, ...]:
         """Returns all effective changes, ordered by path."""
-        found = (Effect(path, self._current(path), self._entries[path]) for path in sorted(self._entries))
-        return tuple(effect for effect in found if effect.old != effect.new)
+        matches = (Effect(path, self._current(path), self._entries[path]) for path in sorted(self._entries))
+        return tuple(effect for effect in matches if effect.old != effect.new)
 
 
 @attrs.frozen
@@ -313,10 +313,12 @@ class _Step:
         chains = [self._deltas[path] for path in left if path in self._deltas]
         went = [chain for chain in chains if content_of(chain[-1].new) in moved]
         missing = {content_of(chain[0].old) for chain in went} - coming - {None}
-        found = [unit for unit in units if any(content_of(self._overlay.get(path)) in missing for path in unit.writes)]
-        for unit in found:
+        matches = [
+            unit for unit in units if any(content_of(self._overlay.get(path)) in missing for path in unit.writes)
+        ]
+        for unit in matches:
             unit.give_up()
-        return bool(found)
+        return bool(matches)
 
     def _keep_apart(self, units: list[_Unit]) -> bool:
         """Gives up units that would put a file at a directory or below a file; returns whether there were any."""
@@ -324,7 +326,7 @@ class _Step:
         for unit in units:
             for path, entry in unit.writes.items():
                 tentative.set(path, entry)
-        found = False
+        exists = False
         # a unit that is given up may have made room for another
         given_up = True
         while given_up:
@@ -335,8 +337,8 @@ class _Step:
                     for path in unit.writes:
                         tentative.unset(path)
                     unit.give_up()
-                    found = given_up = True
-        return found
+                    exists = given_up = True
+        return exists
 
 
 def content_of(entry: Entry | None) -> ObjectId | None:
@@ -357,17 +359,17 @@ def combined(overlay: Overlay, steps: Iterable[StepReversal]) -> tuple[FileOutco
 
     A file that conflicts for one step is a conflict, even if its changes of another step were taken back.
     """
-    said: dict[RelPath, FileOutcome] = {}
+    outcomes: dict[RelPath, FileOutcome] = {}
     for step in steps:
         for outcome in step.outcomes:
-            known = said.get(outcome.path)
+            known = outcomes.get(outcome.path)
             if known is None or (known.outcome != "conflict" and outcome.outcome != "unchanged"):
-                said[outcome.path] = outcome
+                outcomes[outcome.path] = outcome
     moved = {effect.path for effect in overlay.effects()}
-    for path, outcome in said.items():
+    for path, outcome in outcomes.items():
         if outcome.outcome not in ("conflict", "kept", "unchanged") and path not in moved:
-            said[path] = FileOutcome(path, "unchanged")
-    return tuple(said[path] for path in sorted(said))
+            outcomes[path] = FileOutcome(path, "unchanged")
+    return tuple(outcomes[path] for path in sorted(outcomes))
 
 
 def deltas_of(effects: Iterable[Effect]) -> dict[RelPath, tuple[Delta, ...]]:
@@ -382,8 +384,8 @@ def net(steps: Iterable[Deltas], merge: Merge) -> dict[RelPath, Delta]:
     for deltas in steps:
         for path, chain in deltas.items():
             chains.setdefault(path, []).extend(chain)
-    found = {path: _onto_the_first(chains[path], merge) or one_change(chains[path], merge) for path in sorted(chains)}
-    return {path: delta for path, delta in found.items() if delta.old != delta.new}
+    result = {path: _onto_the_first(chains[path], merge) or one_change(chains[path], merge) for path in sorted(chains)}
+    return {path: delta for path, delta in result.items() if delta.old != delta.new}
 
 
 def _onto_the_first(chain: Sequence[Delta], merge: Merge) -> Delta | None:
@@ -422,8 +424,8 @@ def merge(objects: ObjectStore, base: Entry | None, ours: Entry, theirs: Entry) 
     `base` is None if both sides added the file; `ours` is the current file. Raises `StorageFull` or `IoError` if the
     journal was full and could not be written.
     """
-    found = merged(objects.read_blob, base, ours, theirs)
-    return None if found is None else Entry(found[0], objects.store_blob(found[1]))
+    result = merged(objects.read_blob, base, ours, theirs)
+    return None if result is None else Entry(result[0], objects.store_blob(result[1]))
 
 
 def merged(
@@ -458,8 +460,8 @@ def merged(
     except pygit2.GitError as error:
         raise StoreCorrupt(f"object {ours.oid.hex()} cannot be merged: {error}", object=ours.oid.hex()) from error
     if index.conflicts is None:
-        found = index["file"]
-        return int(found.mode), memory.objects[bytes(found.id.raw)][1]
+        result = index["file"]
+        return int(result.mode), memory.objects[bytes(result.id.raw)][1]
     if not touching or base is None or SYMLINK in (base.mode, ours.mode, theirs.mode):
         return None
     text = _joined(*(memory.objects[entry.oid][1] for entry in (base, ours, theirs)))
@@ -476,10 +478,10 @@ def _joined(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
 def _edits(old: bytes, new: bytes) -> list[Edit]:
     lines = split_lines(new)
     patch = pygit2.Patch.create_from(old, new, context_lines=0)
-    found = []
+    edits = []
     for hunk in patch.hunks:
         # a hunk without lines on one side names the line before it
         start = hunk.old_start - (1 if hunk.old_lines else 0)
         begin = hunk.new_start - (1 if hunk.new_lines else 0)
-        found.append(Edit(start, start + hunk.old_lines, tuple(lines[begin : begin + hunk.new_lines])))
-    return found
+        edits.append(Edit(start, start + hunk.old_lines, tuple(lines[begin : begin + hunk.new_lines])))
+    return edits

@@ -84,28 +84,28 @@ def with_directory_moves(plan: Plan, work_tree: WorkTree) -> Plan:
 
 
 def _folders(files: Mapping[RelPath, Entry], numbers: _Numbers) -> dict[RelPath, _Folder]:
-    found = {b"": _Folder(b"")}
+    result = {b"": _Folder(b"")}
     for path, entry in files.items():
         missing = []
         above, _, name = path.rpartition(b"/")
         here = above
-        while here not in found:
+        while here not in result:
             missing.append(here)
             here = here.rpartition(b"/")[0]
         for folder in reversed(missing):
-            found[folder] = _Folder(folder)
+            result[folder] = _Folder(folder)
             outer, _, own = folder.rpartition(b"/")
-            found[outer].folders[own] = found[folder]
-        found[above].files[name] = entry
+            result[outer].folders[own] = result[folder]
+        result[above].files[name] = entry
     # each after those above it
-    for done in reversed(found.values()):
+    for done in reversed(result.values()):
         inside: list[tuple[bytes, Entry | int]] = list(done.files.items())
         inside += [(name, below.contents) for name, below in done.folders.items()]
         done.contents = numbers.setdefault(tuple(sorted(inside, key=lambda pair: pair[0])), len(numbers))
         done.is_something = any(entry.oid != EMPTY_BLOB for entry in done.files.values()) or any(
             below.is_something for below in done.folders.values()
         )
-    return found
+    return result
 
 
 class _Finding:

@@ -56,7 +56,7 @@ def agreeing(find: Find, tree: ObjectId, coverage: Coverage) -> Coverage:
 
     def is_absent(path: RelPath) -> bool:
         above = (lookup(find, tree, folder) for folder in parents(path))
-        return lookup(find, tree, path) is None and all(found is None or found.mode == TREE for found in above)
+        return lookup(find, tree, path) is None and all(result is None or result.mode == TREE for result in above)
 
     return attrs.evolve(
         coverage,
@@ -76,7 +76,7 @@ def _foreign_changes(
     """Returns the paths that others changed, with what the operation alone would have left there."""
     target = Target(objects, before)
     forced = frozenset(forced)
-    found: dict[RelPath, Entry | None] = {}
+    result: dict[RelPath, Entry | None] = {}
     seen = set()
     skipped = {skip.path for skip in after.coverage.skipped}
     for change in objects.changes(before, after):
@@ -84,19 +84,19 @@ def _foreign_changes(
         effect = done.get(change.path)
         if effect is None:
             if not _is_by_rules(change, target, work_tree, skipped):
-                found[change.path] = change.old
+                result[change.path] = change.old
         elif not _same_bytes(effect.new, change.new):
-            found[change.path] = effect.new
+            result[change.path] = effect.new
     for path, effect in done.items():
         # others may have reversed what the operation did
         if path not in seen and effect.old != effect.new and not (forced and is_among(path, forced)):
-            found[path] = effect.new
-    return found
+            result[path] = effect.new
+    return result
 
 
-def _same_bytes(wanted: Entry | None, found: Entry | None) -> bool:
+def _same_bytes(wanted: Entry | None, entry: Entry | None) -> bool:
     """Whether the operation wrote this file; its permissions may be narrower than requested."""
-    return wanted == found or (wanted is not None and found is not None and wanted.oid == found.oid)
+    return wanted == entry or (wanted is not None and entry is not None and wanted.oid == entry.oid)
 
 
 def _is_by_rules(change: Change, target: Target, work_tree: WorkTree, skipped: Collection[RelPath]) -> bool:
@@ -184,9 +184,9 @@ class Edits:
         before: dict[RelPath, Entry | None] = {}
         saved: dict[RelPath, Entry] = {}
         for one in typed:
-            found = self._found(one, head, now)
-            if found is not None:
-                before[one.path], saved[one.path] = found
+            result = self._locate(one, head, now)
+            if result is not None:
+                before[one.path], saved[one.path] = result
         if saved:
             paths = tuple(sorted(saved))
             earlier = with_files(self._store, now, before)
@@ -222,7 +222,7 @@ class Edits:
         if span is not None:
             self._append(snapshot, attrs.evolve(span, steps=(*span.steps, *self._recent)), what)
 
-    def _found(self, typed: TypedText, head: SnapshotId, now: Snapshot) -> tuple[Entry | None, Entry] | None:
+    def _locate(self, typed: TypedText, head: SnapshotId, now: Snapshot) -> tuple[Entry | None, Entry] | None:
         """Returns the file before the typing and as saved; None if it was not saved, or nothing of that is left."""
         entry = file_at(self._store.entry_in, now.tree, typed.path)
         if entry is None or entry.mode == SYMLINK:
@@ -254,17 +254,17 @@ class Edits:
         head = self._store.timeline.head
         if head is not None and head.tree != now.tree:
             authors = {step_id: author for step_id, (author, _) in self._recent.items()}
-            found = {}
+            result = {}
             steps: dict[StepId, None] = {}
             for change in self._store.changes(head, now):
                 at = self._changed_at(change.path)
                 own = [step for step in owners(change.path, authors) if at <= self._recent[step][1]]
                 if own:
-                    found[change.path] = change.new
+                    result[change.path] = change.new
                     steps.update(dict.fromkeys(own))
-            if found:
-                edited = with_files(self._store, self._store.load(head), found)
-                self._record(edited, Edited(tuple(sorted(found)), (), saved=False))
+            if result:
+                edited = with_files(self._store, self._store.load(head), result)
+                self._record(edited, Edited(tuple(sorted(result)), (), saved=False))
                 self.on_change(steps)
         passed = file_clock_ns()
         self._recent = {step_id: each for step_id, each in self._recent.items() if each[1] >= passed}

@@ -51,10 +51,10 @@ class Target:
 
     def files(self, name: RelPath) -> Iterator[RelPath]:
         """Returns the files that a name stands for, ordered by path: a file, or all files in a directory."""
-        found = lookup(self._objects.entry_in, self.snapshot.tree, name)
-        if found is None or found.mode != TREE:
-            return iter(() if found is None else (name,))
-        return (path for path, _ in files(self._objects.read_tree, found.oid, name))
+        result = lookup(self._objects.entry_in, self.snapshot.tree, name)
+        if result is None or result.mode != TREE:
+            return iter(() if result is None else (name,))
+        return (path for path, _ in files(self._objects.read_tree, result.oid, name))
 
     def permissions(self, path: RelPath) -> Iterator[tuple[RelPath, int]]:
         """Returns the permissions of a file and the directories above, where they differ from what the umask gives."""
@@ -63,8 +63,8 @@ class Target:
 
     def has_directory(self, path: RelPath) -> bool:
         """Whether a directory is there, possibly empty."""
-        found = lookup(self._objects.entry_in, self.snapshot.tree, path)
-        return (found is not None and found.mode == TREE) or path in self._empty
+        result = lookup(self._objects.entry_in, self.snapshot.tree, path)
+        return (result is not None and result.mode == TREE) or path in self._empty
 
     def came_since(self, path: RelPath) -> Iterator[RelPath]:
         """Returns the directories above a path that the target lacks, innermost first."""

@@ -69,9 +69,9 @@ class Planner:
                 leaving.update((path, *self._work_tree.directories_below(path)))
         needed = folders_above(self._writes)
         deepest_first = sorted(leaving - needed, key=lambda path: (-path.count(b"/"), path))
-        permissions = {found for path in self._writes for found in targets[path].permissions(path)}
+        permissions = {result for path in self._writes for result in targets[path].permissions(path)}
         permissions.update(
-            found for target in {*targets.values()} for path in made for found in target.permissions(path)
+            result for target in {*targets.values()} for path in made for result in target.permissions(path)
         )
         plan = Plan(
             writes=tuple(self._writes[path] for path in sorted(self._writes)),
@@ -120,8 +120,8 @@ class Planner:
     def _settle(self, goals: Iterable[FileGoal], is_decided: bool, call: Call) -> None:
         """Decides about each file, regardless of earlier decisions."""
         goals = sorted(goals, key=lambda goal: goal.path)
-        for found in (self._writes, self._deletes, self._settled, self._moved):
-            found.clear()
+        for result in (self._writes, self._deletes, self._settled, self._moved):
+            result.clear()
         self._obstacles = Obstacles(self._work_tree, self._current, self._deletes)
         self._coming = {
             goal.wanted: goal.path for goal in goals if goal.wanted and self._work_tree.captured(goal.path) is None
@@ -183,8 +183,8 @@ class Planner:
         was = uncaptured_origin(self._work_tree.origins.get(path, ()))
         if was is None or (goal.wanted is not None and path in dict(goal.target.snapshot.coverage.origins)):
             return True
-        found = self._work_tree.occupant(path)
-        if found is not None and found.st_nlink > 1:
+        result = self._work_tree.occupant(path)
+        if result is not None and result.st_nlink > 1:
             return True
         new = self._coming.get(entry, was) if goal.wanted is None else was
         if new != self._coming.get(entry) and not self._is_free(new):

@@ -159,14 +159,14 @@ def _passed_through(turned: Iterable[Reversal], left: Mapping[RelPath, FileOutco
             series.setdefault(effect.path, []).append(effect)
     untouched = {path for path, effects in series.items() if effects[0].old == effects[-1].new}
     groups = [LinkedFiles(moved_contents(turn.effects)) for turn in turns]
-    found: dict[RelPath, FileOutcome] = {}
+    result: dict[RelPath, FileOutcome] = {}
     waiting = list(left.values())
     while waiting:
         outcome = waiting.pop()
-        for other in {other for group in groups for other in group.others(outcome.path)} & untouched - found.keys():
-            found[other] = attrs.evolve(outcome, path=other)
-            waiting.append(found[other])
-    return found
+        for other in {other for group in groups for other in group.others(outcome.path)} & untouched - result.keys():
+            result[other] = attrs.evolve(outcome, path=other)
+            waiting.append(result[other])
+    return result
 
 
 def _is_anything(turn: Reversal) -> bool:

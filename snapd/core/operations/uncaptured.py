@@ -46,10 +46,10 @@ class Obstacles:
             if self._work_tree.captured(above) is not None and target is not None and target.entry(above):
                 raise StoreCorrupt(f"{shown(above)} is a file and a folder in the snapshot", object=shown(above))
             return why
-        found = self._occupant(path)
-        if found is None:
+        result = self._occupant(path)
+        if result is None:
             return None
-        if not (stat.S_ISDIR(found.st_mode) and self._work_tree.is_directory(path)):
+        if not (stat.S_ISDIR(result.st_mode) and self._work_tree.is_directory(path)):
             return "ignored"
         if any(self._work_tree.foreign_below(path)):
             return "directoryNotEmpty"
@@ -64,8 +64,8 @@ class Obstacles:
         """Returns why something is at a path although no file is captured there."""
         if (why := self.skipped(path)) is not None:
             return why
-        found = self._work_tree.occupant(path)
-        is_there = found is not None and not (stat.S_ISDIR(found.st_mode) and self._work_tree.is_directory(path))
+        result = self._work_tree.occupant(path)
+        is_there = result is not None and not (stat.S_ISDIR(result.st_mode) and self._work_tree.is_directory(path))
         return "ignored" if is_there else None
 
     def is_free(self, path: RelPath) -> bool:
@@ -89,8 +89,8 @@ class Obstacles:
         captured = self._work_tree.captured(path)
         if captured is not None:
             return captured.entry.mode == SYMLINK
-        found = self._work_tree.occupant(path)
-        return found is not None and stat.S_ISLNK(found.st_mode)
+        result = self._work_tree.occupant(path)
+        return result is not None and stat.S_ISLNK(result.st_mode)
 
     def _blocked_way(self, path: RelPath) -> tuple[RelPath, str] | None:
         """Returns the outermost obstacle above a path, and why it is one."""
@@ -105,45 +105,45 @@ class Obstacles:
         """Returns what prevents a directory from existing, once the planned deletions are done."""
         if self._work_tree.captured(path) is not None:
             return "inTheWay" if path not in self._deletes else None
-        found = self._occupant(path)
-        if found is None:
+        result = self._occupant(path)
+        if result is None:
             self._missing.add(path)
             return None
-        return (self.skipped(path) or "ignored") if not stat.S_ISDIR(found.st_mode) else None
+        return (self.skipped(path) or "ignored") if not stat.S_ISDIR(result.st_mode) else None
 
     def _occupant(self, path: RelPath) -> os.stat_result | None:
         """Returns what is at a path, without a look into a missing directory."""
         return None if path.rpartition(b"/")[0] in self._missing else self._work_tree.occupant(path)
 
 
-_Found = TypeVar("_Found")
+_Match = TypeVar("_Match")
 
 
 def _inherited(
-    path: RelPath, known: dict[RelPath, _Found | None], own: Callable[[RelPath, _Found | None], _Found | None]
-) -> _Found | None:
+    path: RelPath, known: dict[RelPath, _Match | None], own: Callable[[RelPath, _Match | None], _Match | None]
+) -> _Match | None:
     """Returns what holds for the directory of a path; `own` decides for one, given the result of that above.
 
     Each directory is checked once: `known` keeps the results.
     """
     ways = parents(path)
     unknown = list(takewhile(lambda above: above not in known, ways))
-    found = known[ways[len(unknown)]] if len(unknown) < len(ways) else None
+    match = known[ways[len(unknown)]] if len(unknown) < len(ways) else None
     for above in reversed(unknown):
-        known[above] = found = own(above, found)
-    return found
+        known[above] = match = own(above, match)
+    return match
 
 
 def ignored_files(work_tree: WorkTree, paths: Iterable[RelPath], call: Call) -> frozenset[RelPath]:
     """Returns those paths with a file or symlink that the last capture ignored."""
-    found = set()
+    matches = set()
     for path in paths:
         call.check()
         if work_tree.is_ignored(path):
             occupant = work_tree.occupant(path)
             if occupant is not None and (stat.S_ISREG(occupant.st_mode) or stat.S_ISLNK(occupant.st_mode)):
-                found.add(path)
-    return frozenset(found)
+                matches.add(path)
+    return frozenset(matches)
 
 
 def uncaptured_origin(origins: Iterable[FormerName]) -> RelPath | None:

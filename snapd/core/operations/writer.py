@@ -130,7 +130,7 @@ class Writer:
         self._broken_off: Interrupted | None = None
         self.trouble: Listeners[Exception] = Listeners()
         self.recovered: Listeners[Operated] = Listeners()
-        self._drift_notifier = DriftNotifier(
+        notifier = DriftNotifier(
             work_tree=work_tree,
             objects=store,
             store=store,
@@ -139,7 +139,7 @@ class Writer:
             writing=self.turn,
             notify=self.event_log.publish,
         )
-        self.feed = ChangeFeed(work_tree.clock, self._drift_notifier, self.trouble.notify)
+        self.feed = ChangeFeed(work_tree.clock, notifier, self.trouble.notify)
 
     @property
     def settings(self) -> CaptureSettings:
@@ -299,7 +299,7 @@ class Writer:
 
     def notify_snapshot(self, notice: TrackNotice | RevertNotice) -> None:
         """Notifies of a snapshot, which later notifications of changes compare with."""
-        self._drift_notifier.forget()
+        self.feed.notifier.forget()
         self.event_log.publish(notice)
 
     # -- the timeline

@@ -66,13 +66,13 @@ class DeletedLines:
 
         Looks for the longest runs deleted together, the latest deletions first.
         """
-        found: list[LineOrigin] = []
-        while len(found) < len(lines):
-            at = len(found)
+        line_origins: list[LineOrigin] = []
+        while len(line_origins) < len(lines):
+            at = len(line_origins)
             places = self._places.get(lines[at], ())
             length, place = max(((self._length(lines, at, place), place) for place in places), default=(0, 0))
-            found += self._origins[place : place + length] if length else [otherwise]
-        return found
+            line_origins += self._origins[place : place + length] if length else [otherwise]
+        return line_origins
 
     def _length(self, lines: Sequence[bytes], at: int, place: int) -> int:
         length = 0
@@ -339,17 +339,17 @@ def writers_of(
 
 
 def _very_text(wanted: list[bytes], when: int | None, versions: Iterable[Version]) -> Version | None:
-    found: Version | None = None
+    result: Version | None = None
     distance = 0
     for version in versions:
         if len(version.lines) != len(wanted) or without_ends(version.lines) != wanted:
             continue
         away = _time_distance(version, when)
-        if found is None or away <= distance:
-            found, distance = version, away
+        if result is None or away <= distance:
+            result, distance = version, away
         if when is not None and away == 0:
             break
-    return found
+    return result
 
 
 class _Best:

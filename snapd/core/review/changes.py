@@ -125,9 +125,9 @@ def _files_of(event: Event, objects: ObjectStore) -> Iterator[FileChangeRow]:
 
 def touched(objects: ObjectStore, seq: int, part: Part, old: State, new: State) -> list[FileChangeRow]:
     """Returns the files that differ between two snapshots, by path; a moved file has an entry for each name."""
-    found = list(objects.changes(old, new))
-    came = {change.path for change in found if change.old is None}
-    went = {change.path for change in found if change.new is None}
+    matches = list(objects.changes(old, new))
+    came = {change.path for change in matches if change.old is None}
+    went = {change.path for change in matches if change.new is None}
     sources = objects.renames(old, new) if came and went else {}
     sources = {path: source for path, source in sources.items() if path in came and source in went}
     goals = {source: path for path, source in sources.items()}
@@ -135,7 +135,7 @@ def touched(objects: ObjectStore, seq: int, part: Part, old: State, new: State) 
         FileChangeRow(
             change.path, seq, part, change.old, change.new, sources.get(change.path) or goals.get(change.path)
         )
-        for change in found
+        for change in matches
     ]
 
 
@@ -237,18 +237,18 @@ class NameHistory:
 
 def lineage_of(timeline: Timeline, path: RelPath, before: int) -> NameHistory:
     """Follows a file back through all its names, from listed events with a number below `before`."""
-    found: list[FileChangeRow] = []
+    file_change_rows: list[FileChangeRow] = []
     replaced: list[tuple[RelPath, int]] = []
     rows = list(timeline.touched_of(path, before))
     while True:
         at = next((at for at in reversed(range(len(rows))) if was_moved_in(rows[at])), None)
         if at is None:
-            return NameHistory([*rows, *found], replaced)
+            return NameHistory([*rows, *file_change_rows], replaced)
         here = rows[at]
         assert here.other is not None
         if at > 0:
             replaced.append((here.path, here.seq))
-        found = [*rows[at:], *found]
+        file_change_rows = [*rows[at:], *file_change_rows]
         rows = [row for row in timeline.touched_of(here.other, here.seq + 1) if _order(row) <= _order(here)]
 
 

@@ -35,8 +35,8 @@ class Choice:
 
     def named(self, files: Iterable[PendingFile]) -> list[PendingFile]:
         """Filters like `among`; raises `InvalidParams` if nothing is pending in a file that was named."""
-        found = self.among(files)
-        names = {name for file in found for name in _names(file, ())}
+        pending_files = self.among(files)
+        names = {name for file in pending_files for name in _names(file, ())}
         for name in self.files:
             if not any(is_among(path, (name,)) for path in names):
                 raise InvalidParams(
@@ -44,7 +44,7 @@ class Choice:
                     hint="'snapd review' lists the files with pending changes",
                     field="files" if self.hunks is None else "file",
                 )
-        return found
+        return pending_files
 
     def _has(self, file: PendingFile, there: Collection[RelPath]) -> bool:
         if self.is_owner is not None and not any(map(self.is_owner, file.owners)):

@@ -186,8 +186,8 @@ class FileFold:
         self._operations = (*self._operations, (operation.name, before, self._state()))[-_TAKEN_BACK:]
 
     def _change(self, change: FileChange, texts: Texts) -> None:
-        found = texts.lines(change.new)
-        made = texts.edits(self.lines, found or [])
+        result = texts.lines(change.new)
+        made = texts.edits(self.lines, result or [])
         own = LineOrigin(change.by, accepted=change.nature == "person")
         # only an operation brings back what was there before
         origins = [
@@ -205,13 +205,13 @@ class FileFold:
         pending = self.pending
         self._record_deletion(made, None if change.nature == "person" else change.by)
         if pending is not None:
-            is_text = self.is_text and found is not None
+            is_text = self.is_text and result is not None
             pending.change(change, self.now, made, origins, removers, texts, is_text=is_text)
         for edit, came in zip(reversed(made), reversed(origins), strict=True):
             self.lines[edit.start : edit.end] = edit.lines
             self.writers[edit.start : edit.end] = [origin.writer for origin in came]
             self.removers[edit.start : edit.end] = [origin.removed_by for origin in came]
-        self.now, self.is_text = change.new, found is not None
+        self.now, self.is_text = change.new, result is not None
 
     def _record_deletion(self, made: list[Edit], remover: LineWriter | None) -> None:
         for edit in made:

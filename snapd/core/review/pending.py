@@ -35,10 +35,10 @@ def view(fold: FileFold, texts: Texts) -> PendingTexts:
     if not is_text and all(entry is None or entry.mode == SYMLINK for entry in sides):
         # as git does, the text of a link is its target
         before, after = (b"" if entry is None else texts.blobs.read_blob(entry.oid) for entry in sides)
-    found = hunks(before, after, texts.differ, texts.call)
+    result = hunks(before, after, texts.differ, texts.call)
     blocks = list(pending.blocks(fold.writers)) if is_text else []
     found_hunks = []
-    for hunk in found:
+    for hunk in result:
         owners = dict.fromkeys(
             step
             for block in blocks
@@ -52,8 +52,8 @@ def view(fold: FileFold, texts: Texts) -> PendingTexts:
     summary = FileSummary(
         fold.path,
         "added" if pending.mode is None else "deleted" if fold.now is None else "modified",
-        sum(line.startswith("+") for hunk in found for line in hunk.lines),
-        sum(line.startswith("-") for hunk in found for line in hunk.lines),
+        sum(line.startswith("+") for hunk in result for line in hunk.lines),
+        sum(line.startswith("-") for hunk in result for line in hunk.lines),
         binary,
         renamed_from=pending.path if pending.mode is not None and pending.path != fold.path else None,
     )
@@ -200,9 +200,9 @@ class Draft:
 
     def pop(self, path: RelPath) -> Remembered | None:
         """Removes and returns a file."""
-        found = self.get(path)
+        remembered = self.get(path)
         self.put(path, None)
-        return found
+        return remembered
 
     def put(self, path: RelPath, file: Remembered | None) -> None:
         """Replaces the file at a path; None removes it."""
@@ -278,9 +278,9 @@ class PendingFiles:
         if isinstance(file, FileFold):
             return file
         with texts.call.holding(self._lock):
-            found = self._history.before(file.path, self._settled.seq + 1, texts)
-        assert found is not None
-        return found
+            file_fold = self._history.before(file.path, self._settled.seq + 1, texts)
+        assert file_fold is not None
+        return file_fold
 
     def _settle(self, event: Event, changes: Iterable[FileChange], texts: Texts) -> None:
         """Adds an event whose attribution is final; if it fails, nothing of it was added."""
@@ -324,34 +324,34 @@ class PendingFiles:
                 continue
             is_taken = self._is_taken(change, draft, seq, texts)
             for each in _split_move(change) if is_taken else (change,):
-                fold = self._found(each, draft, seq, texts)
+                fold = self._match(each, draft, seq, texts)
                 if fold is not None:
                     fold.add(each, texts)
                     fold.is_own = fold.is_own and not is_taken
                     draft.put(fold.path, fold)
 
-    def _found(self, change: FileChange, draft: Draft, seq: int, texts: Texts) -> FileFold | None:
+    def _match(self, change: FileChange, draft: Draft, seq: int, texts: Texts) -> FileFold | None:
         """Removes a change's file from a draft; None if nothing of it is pending, and the change adds nothing."""
         name = change.source or change.path
-        found = self._folded(draft.pop(name), seq, texts)
+        file_fold = self._folded(draft.pop(name), seq, texts)
         former = self._folded(draft.pop(change.path), seq, texts)
         away = draft.away_from(name)
         if away is not None:
             # an agent moved it, and it comes back with other contents
             moved = self._folded(away, seq, texts)
             assert moved is not None
-            is_free = change.old is None and (found is None or found.pending is None)
+            is_free = change.old is None and (file_fold is None or file_fold.pending is None)
             if is_free or moved.is_baseline(name, change.new, texts):
                 moved.is_own = False
-                former, found = former or found, moved
+                former, file_fold = former or file_fold, moved
                 draft.put(away.path, None)
-        if found is None:
+        if file_fold is None:
             if _adds_nothing(change):
                 return None
-            found = self._history.before(name, seq, texts) or FileFold.begun(name, change.old, texts)
+            file_fold = self._history.before(name, seq, texts) or FileFold.begun(name, change.old, texts)
         if former is not None:
-            found.remember(former)
-        return found
+            file_fold.remember(former)
+        return file_fold
 
     def _folded(self, file: Remembered | None, seq: int, texts: Texts) -> FileFold | None:
         """Returns a file with its texts as it was before an event, for modification."""

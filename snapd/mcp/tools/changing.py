@@ -19,7 +19,7 @@ from snapd.wire.values import FileOutcome
 
 from .finding import find_snapshot, find_step, whose
 from .results import MAX_FILES, ChangeResult, ReversedStep
-from .texts import cut, note, question_text, told
+from .texts import change_text, cut, note, question_text
 
 if TYPE_CHECKING:
     from snapd_client import protocol
@@ -79,18 +79,18 @@ def restore_file(call: Call, params: RestoreFileParams) -> Outcome:
     _check_one(params, "step", "snapshot")
     if params.step is not None:
         step = find_step(call, params.step)
-        found = step["from"] if params.when == "before" else step.get("to")
-        if found is None:
+        result = step["from"] if params.when == "before" else step.get("to")
+        if result is None:
             raise InvalidParams(
                 f"step {step['stepId']!r} is still open", hint="use 'before', or wait until it has ended", field="when"
             )
     elif params.snapshot is not None:
-        found = find_snapshot(call, params.snapshot)
+        result = find_snapshot(call, params.snapshot)
     else:
         raise InvalidParams(
             "step: give a step or a snapshot", hint="`history` lists steps, and the snapshots around them", field="step"
         )
-    patches = [{"hash": found, "files": [params.path]}]
+    patches = [{"hash": result, "files": [params.path]}]
     return carry_out(call, Action("restore_file", "snapshot/revert", {"patches": patches}), params.token)
 
 
@@ -195,7 +195,7 @@ def _arguments(action: Action) -> str:
 
 def _answer(action: Action, status: Status, outcome: DaemonOutcome, **how: Any) -> Answer:
     changed = _changed(action, status, outcome, **how)
-    return Answer(changed, told(changed), is_error=status in ("blocked", "refused"))
+    return Answer(changed, change_text(changed), is_error=status in ("blocked", "refused"))
 
 
 def _changed(

@@ -63,10 +63,10 @@ def find_snapshot(call: Call, word: str) -> str:
             raise UnknownSnapshot("there is no snapshot of this folder yet", hint="`checkpoint` takes one", hash=word)
         return last
     if not set(word) <= _HEXADECIMAL:
-        found = find_checkpoint(call, word)
-        if found is None:
+        text = find_checkpoint(call, word)
+        if text is None:
             raise UnknownSnapshot(f"no checkpoint {word!r} in this folder", hint=_SNAPSHOTS, hash=word)
-        return found
+        return text
     if not _LEAST <= len(word) <= _HASH:
         raise InvalidParams(
             f"snapshot: expected {_LEAST} to {_HASH} digits of a hash, got {word!r}", hint=_SNAPSHOTS, field="snapshot"
@@ -151,13 +151,13 @@ def checkpoint(call: Call, params: CheckpointParams) -> Answer:
     skipped = [structure(row, Skipped) for row in taken["skipped"][:MAX_FILES]]
     moved = older is not None and older != snapshot
     result = Checkpoint(name=name, snapshot=snapshot, moved=moved or None, skipped=skipped)
-    said = f"Checkpoint {name!r} is snapshot {snapshot}."
+    text = f"Checkpoint {name!r} is snapshot {snapshot}."
     if moved:
-        said += f" The name referred to {older} before."
+        text += f" The name referred to {older} before."
     if taken["skipped"]:
         names = ", ".join(f"{row['file']} ({row['reason']})" for row in taken["skipped"][:MAX_FILES])
-        said += f" {len(taken['skipped'])} files could not be captured: {names}"
-    return Answer(result, said)
+        text += f" {len(taken['skipped'])} files could not be captured: {names}"
+    return Answer(result, text)
 
 
 def _record(call: Call, name: str) -> str:

@@ -204,8 +204,8 @@ def _track(call: Call) -> str:
 
 def _text(call: Call, path: str, tree: str) -> list[str]:
     """The lines of a file in a snapshot; invalid UTF-8 is replaced."""
-    found = call.request("snapshot/fileAt", {"hash": tree, "file": path})
-    content = file_bytes(found["content"], found["encoding"]).decode(errors="replace")
+    answer = call.request("snapshot/fileAt", {"hash": tree, "file": path})
+    content = file_bytes(answer["content"], answer["encoding"]).decode(errors="replace")
     # only a line feed ends a line
     return content.removesuffix("\n").split("\n") if content else []
 
@@ -223,24 +223,24 @@ def _cut_blame(call: Call, params: BlameParams, runs: Sequence[BlamedLines], tex
     for run in runs:
         start, stop = max(run["start"], first), min(run["start"] + run["count"] - 1, end)
         if start <= stop and len(ranges) < MAX_RANGES:
-            said = None if shown is None else "\n".join(shown[start - first : stop - first + 1])
-            ranges.append(_range(call, run, start, stop, said))
-    told = ranges[-1].last if ranges else last
-    note = None if told == last else f"There is more: call again with `first` {told + 1}."
+            message = None if shown is None else "\n".join(shown[start - first : stop - first + 1])
+            ranges.append(_range(call, run, start, stop, message))
+    words = ranges[-1].last if ranges else last
+    note = None if words == last else f"There is more: call again with `first` {words + 1}."
     return Blame(path=params.path, line_count=count, ranges=ranges, note=note)
 
 
 def _fitting(lines: Sequence[str]) -> list[str]:
     """The first lines that fit into the limit, at least one if there is any."""
-    found: list[str] = []
+    matches: list[str] = []
     room = MAX_TEXT
     for line in lines:
-        said = line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}… ({len(line)} characters)"
-        room -= len(said) + 1
+        text = line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}… ({len(line)} characters)"
+        room -= len(text) + 1
         if room < 0:
             break
-        found.append(said)
-    return found
+        matches.append(text)
+    return matches
 
 
 def _range(call: Call, run: BlamedLines, first: int, last: int, text: str | None) -> BlamedRange:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from snapd.wire.words import OUTCOMES, reason_text
+from snapd.wire.words import OUTCOMES, agent_title, reason_text
 
 from .results import MAX_DIFF, MAX_FILES
 
@@ -86,7 +86,7 @@ def plan_text(plan: ChangeResult) -> str:
     """The steps, files and totals of a plan."""
     lines = []
     for step in plan.steps or ():
-        what = " ".join(_shown(word) for word in (step.agent, step.tool, step.description) if word)
+        what = " ".join(_shown(word) for word in (agent_title(step.agent or ""), step.tool, step.description) if word)
         state = f": {step.state}" if plan.status == "done" else ""
         lines.append(f"step {step.step_id} {what}".rstrip() + state)
     lines += [f"  {_outcome_line(row, is_done=plan.status == 'done')}" for row in plan.files]
@@ -101,7 +101,7 @@ def note(
     tool: str, status: Status, *, token: str | None, left: int, unanswered: bool, differs: bool, cut_note: str | None
 ) -> str:
     """Explains a status and what to do next, in the structured result too: some clients show models only that."""
-    said: dict[Status, str] = {
+    values: dict[Status, str] = {
         "planned": f"This is a plan; nothing has changed yet. To carry it out, call `{tool}` again with the same "
         f'arguments and token "{token}".',
         "done": "Done.",
@@ -113,7 +113,7 @@ def note(
         "declined": "Nothing was changed: the user, or the client on their behalf, did not agree. Do not try again "
         "unless the user asks for it.",
     }
-    sentences = [said[status]]
+    sentences = [values[status]]
     if unanswered:
         sentences.insert(0, "The user dismissed the question, or the client could not ask.")
     if left and status in ("planned", "refused", "done"):
@@ -124,7 +124,7 @@ def note(
     return " ".join([*sentences, *([cut_note] if cut_note else [])])
 
 
-def told(changed: ChangeResult) -> str:
+def change_text(changed: ChangeResult) -> str:
     """The answer of a tool that changes files."""
     return paragraphs(changed.note, plan_text(changed), changed.diff)
 

@@ -33,9 +33,9 @@ class Turns:
     """Limits concurrent requests. Use it on one loop only; a request counts as short for `short_seconds`."""
 
     def __init__(self, short_seconds: float = SHORT_SECONDS) -> None:
-        self._free = AT_ONCE
+        self.free = AT_ONCE
         self._waiting: OrderedDict[Hashable, deque[asyncio.Future[None]]] = OrderedDict()
-        self._short_seconds = short_seconds
+        self.short_seconds = short_seconds
 
     @asynccontextmanager
     async def turn(self, workspace: Hashable) -> AsyncIterator[None]:
@@ -52,7 +52,7 @@ class Turns:
                 held = False
                 self._pass_turn()
 
-        lasting = asyncio.get_running_loop().call_later(self._short_seconds, give_back)
+        lasting = asyncio.get_running_loop().call_later(self.short_seconds, give_back)
         try:
             yield
         finally:
@@ -60,8 +60,8 @@ class Turns:
             give_back()
 
     async def _take(self, workspace: Hashable) -> None:
-        if self._free:
-            self._free -= 1
+        if self.free:
+            self.free -= 1
             return
         given: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(workspace, deque()).append(given)
@@ -81,7 +81,7 @@ class Turns:
             if not given.done():
                 given.set_result(None)
                 return
-        self._free += 1
+        self.free += 1
 
 
 class Threads(Executor):
@@ -89,7 +89,7 @@ class Threads(Executor):
 
     def __init__(self) -> None:
         self._work: SimpleQueue[Item | None] = SimpleQueue()
-        self._idle: SimpleQueue[None] = SimpleQueue()
+        self.idle: SimpleQueue[None] = SimpleQueue()
         self._under_way: set[Future[Any]] = set()
         self._closed = False
 
@@ -119,7 +119,7 @@ class Threads(Executor):
     def _claim(self) -> bool:
         """Reserves an idle thread for the next work; returns whether there was one."""
         try:
-            self._idle.get_nowait()
+            self.idle.get_nowait()
         except Empty:
             return False
         return True
@@ -138,7 +138,7 @@ class Threads(Executor):
                     del result
             # do not keep objects of the work alive until the next work comes
             del item, future, work
-            self._idle.put(None)
+            self.idle.put(None)
             item = self._next()
 
     def _next(self) -> Item | None:

@@ -147,11 +147,11 @@ class WorkspaceQueue:
     """The requests on one workspace. Use it on one loop only."""
 
     def __init__(self) -> None:
-        self._lanes: dict[Hashable, _Lane] = {}
+        self.lanes: dict[Hashable, _Lane] = {}
         self._numbers = count()
         self._wanting: list[tuple[int, Ticket]] = []
-        self._writing: set[Ticket] = set()
-        self._documents: dict[Ticket, None] = {}
+        self.writing: set[Ticket] = set()
+        self.documents: dict[Ticket, None] = {}
 
     def add(self, ticket: Ticket) -> None:
         """Adds a request at the end."""
@@ -159,10 +159,10 @@ class WorkspaceQueue:
             return
         ticket.queue = self
         ticket.number = next(self._numbers)
-        lane = self._lanes.setdefault(ticket.client, _Lane())
+        lane = self.lanes.setdefault(ticket.client, _Lane())
         lane.waiting.append(ticket)
         if ticket.access is Access.DOCUMENT:
-            self._documents[ticket] = None
+            self.documents[ticket] = None
         self._advance(lane)
 
     def want_turn(self, ticket: Ticket) -> None:
@@ -172,30 +172,30 @@ class WorkspaceQueue:
 
     def is_last(self, ticket: Ticket) -> bool:
         """Whether a request is its client's last waiting one."""
-        waiting = self._lanes[ticket.client].waiting
+        waiting = self.lanes[ticket.client].waiting
         return bool(waiting) and waiting[-1] is ticket
 
     def left_turn(self, ticket: Ticket) -> None:
         """Takes the write turn back from a request."""
-        if ticket in self._writing:
+        if ticket in self.writing:
             self._end_turn(ticket)
             self._give_turn()
 
     def left(self, ticket: Ticket) -> None:
         """Removes a request that has ended."""
-        lane = self._lanes[ticket.client]
-        self._documents.pop(ticket, None)
+        lane = self.lanes[ticket.client]
+        self.documents.pop(ticket, None)
         if ticket.is_admitted:
             lane.under_way[ticket.access] -= 1
             self._end_turn(ticket)
         self._advance(lane)
         if not lane.waiting and not any(lane.under_way.values()):
-            del self._lanes[ticket.client]
+            del self.lanes[ticket.client]
         self._give_turn()
 
     def _end_turn(self, ticket: Ticket) -> None:
-        self._writing.discard(ticket)
-        lane = self._lanes[ticket.client]
+        self.writing.discard(ticket)
+        lane = self.lanes[ticket.client]
         if lane.writer is ticket:
             lane.writer = None
             # before the next writer, which must know of unsaved text that was reported meanwhile
@@ -214,17 +214,17 @@ class WorkspaceQueue:
             lane.waiting.popleft()
 
     def _give_turn(self) -> None:
-        while len(self._writing) < TURNS_AT_ONCE and self._wanting:
+        while len(self.writing) < TURNS_AT_ONCE and self._wanting:
             number, ticket = self._wanting[0]
             if ticket.is_over:
                 heapq.heappop(self._wanting)
                 continue
             # a writer must know all unsaved text that was reported before it. The next in line begins the moment the
             # current one ends, so no report may still be waiting for that same moment
-            if any(self._writing or document.is_admitted for document in self._documents if document.number < number):
+            if any(self.writing or document.is_admitted for document in self.documents if document.number < number):
                 return
             heapq.heappop(self._wanting)
-            self._writing.add(ticket)
+            self.writing.add(ticket)
             ticket.give_turn()
 
 

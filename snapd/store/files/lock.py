@@ -58,8 +58,8 @@ def owner_socket(path: str) -> str | None:
 def _owner(path: str) -> tuple[int | None, str | None]:
     try:
         with open(os.path.join(path, OWNER), encoding="ascii") as file:
-            found = json.load(file)
-        pid, socket = found.get("pid"), found.get("socket")
+            result = json.load(file)
+        pid, socket = result.get("pid"), result.get("socket")
     except (OSError, ValueError, AttributeError):
         return None, None
     return pid if type(pid) is int else None, socket if isinstance(socket, str) else None
@@ -80,5 +80,5 @@ def _command(pid: int) -> str:
     except OSError:
         # another system, another container, or it has just ended
         return ""
-    said = " ".join("".join(each if each.isprintable() else " " for each in " ".join(words)).split())
-    return f" ({said})" if said else ""
+    text = " ".join("".join(each if each.isprintable() else " " for each in " ".join(words)).split())
+    return f" ({text})" if text else ""

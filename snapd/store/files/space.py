@@ -35,10 +35,10 @@ def ensure_space_to_record(directory: str, size: int) -> None:
         # Windows has no `statvfs`
         return
     with os_errors(directory):
-        found = os.statvfs(directory)
-    too_small = found.f_bavail * found.f_frsize < BYTES + size
+        result = os.statvfs(directory)
+    too_small = result.f_bavail * result.f_frsize < BYTES + size
     # a file system without a limit of inodes has 0 of 0 left
-    if too_small or (found.f_files and found.f_favail < FILES):
+    if too_small or (result.f_files and result.f_favail < FILES):
         raise error_from_os_error(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), directory)
 
 
@@ -117,16 +117,16 @@ class TotalSize:
 
     def _look(self, name: str, status: os.stat_result, asked: int) -> _DirectorySize:
         """Adds up the bytes in a directory of loose objects; `status` was read at `asked` or later."""
-        found = list(walked(os.path.join(self._objects, name)))
+        matches = list(walked(os.path.join(self._objects, name)))
         changed = status.st_mtime_ns
-        known = _DirectorySize(status.st_ino, changed, sum(_of_files(above, files) for above, _, files in found))
+        known = _DirectorySize(status.st_ino, changed, sum(_of_files(above, files) for above, _, files in matches))
         margin = _FINE if changed % 1_000_000_000 else _COARSE
         # a later change within the same tick of the clock would go unnoticed, and so would any change further below
-        if len(found) == 1 and asked - changed > margin:
+        if len(matches) == 1 and asked - changed > margin:
             self._known[name] = known
         return known
 
 
 def _of_files(above: str, files: list[str]) -> int:
-    found = (status_if_there(os.path.join(above, name)) for name in files)
-    return sum(status.st_size for status in found if status is not None)
+    matches = (status_if_there(os.path.join(above, name)) for name in files)
+    return sum(status.st_size for status in matches if status is not None)

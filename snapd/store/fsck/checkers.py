@@ -32,8 +32,8 @@ from .repair import RepairSources, repair_chains, repair_files, repair_objects
 
 def check(store: str, call: Call, *, quick: bool, agrees: Callable[[], bool] | None = None) -> CheckReport:
     """Checks a store; changes nothing. Arguments and errors as of `examine`."""
-    with _examined(store, call, quick=quick, agrees=agrees) as found:
-        return found.report()
+    with _examined(store, call, quick=quick, agrees=agrees) as result:
+        return result.report()
 
 
 def repair(
@@ -53,18 +53,18 @@ def repair(
     after an error.
     """
     quarantine = Quarantine(store)
-    with _examined(store, call, quick=False, agrees=agrees) as found:
-        first = found.report()
+    with _examined(store, call, quick=False, agrees=agrees) as result:
+        first = result.report()
         if not first.problems or has_newer_journal(first.problems):
             return first
         call.commit()
-        repair_files(store, found.problems, quarantine)
+        repair_files(store, result.problems, quarantine)
         settle()
-        left_out = repair_chains(found, quarantine)
-    with _examined(store, call, quick=False, agrees=agrees) as found, ExitStack() as stack:
+        left_out = repair_chains(result, quarantine)
+    with _examined(store, call, quick=False, agrees=agrees) as result, ExitStack() as stack:
         # missing and unreadable directories are skipped
         sources = [stack.enter_context(ObjectInventory(os.fsdecode(each), is_ours=False)) for each in directories]
-        repair_objects(found, RepairSources(sources, work_tree), quarantine, call)
+        repair_objects(result, RepairSources(sources, work_tree), quarantine, call)
     return attrs.evolve(first, repaired=tuple(left_out), quarantine=quarantine.path)
 
 
@@ -144,8 +144,8 @@ def _check(question: dict[str, Any], report: Report) -> Checked:
         asked.append(True)
         return True
 
-    found = check(question["store"], Call(report), quick=False, agrees=agrees)
-    return Checked(found, bool(asked))
+    result = check(question["store"], Call(report), quick=False, agrees=agrees)
+    return Checked(result, bool(asked))
 
 
 _reports = Converter()

@@ -72,41 +72,43 @@ def check_files(store: str) -> list[Problem]:
 
     Raises `StoreCorrupt` if a newer snapd made it.
     """
-    found = []
+    problems = []
     if not _HEAD.fullmatch(_read(store, HEAD) or b""):
-        found.append(Problem("damagedConfig", HEAD, "HEAD does not say that this is a git repository"))
+        problems.append(Problem("damagedConfig", HEAD, "HEAD does not say that this is a git repository"))
     try:
         check_version(store)
     except StoreCorrupt as error:
         if error.data["object"] == store:
             raise
-        found.append(Problem("damagedConfig", CONFIG, "config does not say that this is a store of snapd"))
+        problems.append(Problem("damagedConfig", CONFIG, "config does not say that this is a store of snapd"))
     root = _read(store, ROOT)
     if root is not None and not _is_root(root):
-        found.append(Problem("damagedRoot", ROOT, "root.json does not say which folder this is; it is written again"))
+        problems.append(
+            Problem("damagedRoot", ROOT, "root.json does not say which folder this is; it is written again")
+        )
     if _is_other(os.path.join(store, JOURNAL)):
-        found.append(Problem("damagedJournal", JOURNAL, "journal is not a directory; a repair replaces it"))
+        problems.append(Problem("damagedJournal", JOURNAL, "journal is not a directory; a repair replaces it"))
     for name, data in journal_files(store):
         newer = newer_format(data)
         if newer is not None:
             message = f"{name} was written by a newer snapd (format {newer}): repair it with that one"
-            found.append(Problem("newerFormat", name, message))
+            problems.append(Problem("newerFormat", name, message))
         elif data == _UNREADABLE or has_gap(data):
             message = "a part of the journal is damaged; the objects that are lost with it are listed too"
-            found.append(Problem("damagedJournal", name, message))
+            problems.append(Problem("damagedJournal", name, message))
         elif intent := next((frame.intent for frame in [*decode_frames(data)][::-1] if frame.intent is not None), b""):
             try:
                 decode_intent(intent)
             except NewerFormat as error:
-                found.append(Problem("newerFormat", name, f"{error.message}: repair it with that one"))
+                problems.append(Problem("newerFormat", name, f"{error.message}: repair it with that one"))
             except (ValueError, RecursionError):
                 # not damage of the disk, which the checksum of the frame would detect; the next use drops it
                 continue
     notes = _read(store, NOTES)
     if notes is not None and decode_notes(notes) is None:
         message = "the numbers of notifications are lost, which go on from the clock, and the last handovers"
-        found.append(Problem("damagedNumbers", NOTES, message))
-    return found
+        problems.append(Problem("damagedNumbers", NOTES, message))
+    return problems
 
 
 def journal_files(store: str) -> Iterator[tuple[str, bytes]]:
@@ -138,7 +140,7 @@ def has_newer_journal(problems: Sequence[Problem]) -> bool:
 
 def check_access(store: str) -> list[Problem]:
     """Finds files of a store that another user owns or can access, except those shared with the project's own git."""
-    found = []
+    problems = []
     for above, _, files in walked(store):
         for path, others in ((above, _OTHERS), *((os.path.join(above, file), _OTHERS_WRITE) for file in files)):
             status = status_if_there(path)
@@ -146,8 +148,8 @@ def check_access(store: str) -> list[Problem]:
                 continue
             if wrong := _problem(status, others):
                 name = os.path.relpath(path, store)
-                found.append(Problem("permissions", name, f"{path if name == '.' else name} {wrong}"))
-    return found
+                problems.append(Problem("permissions", name, f"{path if name == '.' else name} {wrong}"))
+    return problems
 
 
 def find_leftovers(store: str) -> Leftovers:
@@ -225,7 +227,7 @@ class Impacts:
 
 def touched(named: Reachable) -> Impacts:
     """Determines what the missing objects affect."""
-    found = {oid: Impact() for oid in named.missing}
+    result = {oid: Impact() for oid in named.missing}
     of_snapshot: dict[ObjectId, list[ObjectId]] = {}
     covered: dict[ObjectId, set[ObjectId]] = {}
     for link in named.links.values():
@@ -238,30 +240,30 @@ def touched(named: Reachable) -> Impacts:
         for path, oid in named.lacking(tree) if pairs < MAX_PAIRS else ():
             lacking[oid] = None
             pairs += 1
-            found[oid].files.setdefault(path, []).append(tree)
+            result[oid].files.setdefault(path, []).append(tree)
             if pairs >= MAX_PAIRS:
                 break
         for coverage in coverages & named.missing:
             lacking[coverage] = None
-            found[coverage].snapshots.add(tree)
+            result[coverage].snapshots.add(tree)
         if lacking or named.is_broken(tree):
             broken.append(tree)
             of_snapshot[tree] = list(lacking)
-    if found:
+    if result:
         for link in named.links.values():
-            _touch_steps(found, of_snapshot, named, link)
-    return Impacts(found, tuple(sorted(broken)), pairs >= MAX_PAIRS)
+            _touch_steps(result, of_snapshot, named, link)
+    return Impacts(result, tuple(sorted(broken)), pairs >= MAX_PAIRS)
 
 
 def _touch_steps(
-    found: dict[ObjectId, Impact], of_snapshot: dict[ObjectId, list[ObjectId]], named: Reachable, link: ChainLink
+    result: dict[ObjectId, Impact], of_snapshot: dict[ObjectId, list[ObjectId]], named: Reachable, link: ChainLink
 ) -> None:
     oids = [oid for snapshot in snapshots(link.event).values() for oid in of_snapshot.get(snapshot.tree, ())]
-    oids += [oid for _, oid in effect_blobs(link.event) if oid in found]
+    oids += [oid for _, oid in effect_blobs(link.event) if oid in result]
     if oids:
         for step in named_by(link, named.sessions.get(link.chain)):
             for oid in oids:
-                found[oid].steps[step] = None
+                result[oid].steps[step] = None
 
 
 def named_by(link: ChainLink, session_id: SessionId | None) -> list[AffectedStep]:
@@ -339,20 +341,20 @@ def examine(
     newer = has_newer_journal(first)
     # before the references are read: the journal is never older than they are
     holdings.journal, moving = waiting(store)
-    found = Scan()
+    result = Scan()
     if not quick:
         holdings.rebuild_indexes(call)
-        found = scan(holdings, call)
+        result = scan(holdings, call)
     references = _replayed(store, holdings, moving)
     named = walk(holdings, references, call, deep=not quick)
     if not quick:
-        _complete(found, holdings, named)
+        _complete(result, holdings, named)
     with os_errors(os.path.join(store, TIMELINE)):
         known = _known_heads(store) if agrees is None else {}
-    lost = lost_references(named, references, found.commits, known)
+    lost = lost_references(named, references, result.commits, known)
     touching = touched(named)
     broken = sorted({*references.damaged, *lost, *(chain.name for chain in named.chains if chain.lost is not None)})
-    mendable = rebuildable_chains(named, found.commits, broken)
+    mendable = rebuildable_chains(named, result.commits, broken)
     problems += _of_references(holdings, references, lost, named)
     problems += _of_objects(holdings, touching)
     problems += _of_packs(holdings, named)
@@ -369,7 +371,7 @@ def examine(
     return Examination(
         store=store,
         holdings=holdings,
-        scan=found,
+        scan=result,
         references=references,
         named=named,
         touched=touching,
@@ -380,11 +382,11 @@ def examine(
     )
 
 
-def _complete(found: Scan, holdings: ObjectInventory, named: Reachable) -> None:
+def _complete(result: Scan, holdings: ObjectInventory, named: Reachable) -> None:
     """Adds commits that are only in the journal, and those of our format that another program made."""
-    for oid in {*holdings.journal, *named.links} - found.commits.keys():
+    for oid in {*holdings.journal, *named.links} - result.commits.keys():
         if data := holdings.commit(oid):
-            found.commits[oid] = data
+            result.commits[oid] = data
 
 
 def _of_references(

@@ -169,13 +169,13 @@ class ObjectInventory:
 
     def read(self, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
         """Reads an object from its first sound copy, which matches its id; None without one."""
-        found = None
+        object_kinds = None
         for read in (*(pack.read for pack in self.packs.values()), self.loose_copy):
             with self._ignoring_unreadable():
-                found = read(oid)
-            if found is not None:
+                object_kinds = read(oid)
+            if object_kinds is not None:
                 break
-        return found
+        return object_kinds
 
     def commit(self, oid: ObjectId) -> bytes:
         """Reads a commit; returns empty bytes if it is no commit, or has no sound copy."""
@@ -186,12 +186,12 @@ class ObjectInventory:
         """As `read`, but only from its loose file or the journal."""
         if oid not in self.damaged_loose:
             try:
-                found = read_with_retry(lambda: read_loose(object_path(self.directory, oid), oid))
+                object_kinds = read_with_retry(lambda: read_loose(object_path(self.directory, oid), oid))
             except DamagedData as error:
                 self.damaged_loose[oid] = str(error)
             else:
-                if found is not None:
-                    return found
+                if object_kinds is not None:
+                    return object_kinds
         return expand_loose(self.journal.get(oid, b""), oid)
 
     def check_loose(self, oid: ObjectId, path: str) -> tuple[ObjectKind, int, bytes] | None:
@@ -211,7 +211,7 @@ class RebuiltIndex(PackIndex):
 
     def __init__(self, path: str, call: Call) -> None:
         self._path = path
-        self._found: dict[ObjectId, int] = {}
+        self._at: dict[ObjectId, int] = {}
         self._lengths: dict[int, int] = {}
         with reading(path):
             file = PackReader(path, object_cache(CACHED_BYTES, CACHED_BYTES))
@@ -222,20 +222,20 @@ class RebuiltIndex(PackIndex):
         with reading(path), open(path, "rb") as pack:
             pack.seek(max(0, os.fstat(pack.fileno()).st_size - ID_BYTES))
             checksum = pack.read()
-        super().__init__(encode_index(((oid, 0, offset) for oid, offset in self._found.items()), checksum), path)
+        super().__init__(encode_index(((oid, 0, offset) for oid, offset in self._at.items()), checksum), path)
 
     def lines(self) -> list[tuple[ObjectId, int, int]]:
         """Returns the lines of an index, see `encode_index`, with CRC-32; raises `DamagedData`, `IoError`."""
-        found = []
+        matches = []
         with reading(self._path), open(self._path, "rb") as pack:
-            for oid, offset in self._found.items():
+            for oid, offset in self._at.items():
                 pack.seek(offset)
                 checksum, left = 0, self._lengths[offset]
                 while left and (data := pack.read(min(CHUNK_BYTES, left))):
                     checksum = zlib.crc32(data, checksum)
                     left -= len(data)
-                found.append((oid, checksum, offset))
-        return found
+                matches.append((oid, checksum, offset))
+        return matches
 
     def _list(self, file: PackReader, call: Call) -> bool:
         """Finds the offsets of the entries, one after the other, until one cannot be read."""
@@ -259,11 +259,11 @@ class RebuiltIndex(PackIndex):
                 call.check()
                 try:
                     with reading(self._path):
-                        kind, data = file.object_at(offset, self._found.get)
+                        kind, data = file.object_at(offset, self._at.get)
                 except DamagedData:
                     left.append(offset)
                     continue
-                self._found[object_id(kind, data)] = offset
+                self._at[object_id(kind, data)] = offset
             if len(left) == len(pending):
                 return False
             pending = left

@@ -172,7 +172,7 @@ def _linked(rebuilt: RebuiltChains, ordered: list[ObjectId], commits: Mapping[Ob
 
 
 def _stray(named: Reachable, commits: Mapping[ObjectId, bytes]) -> _Stray:
-    found = _Stray()
+    stray = _Stray()
     events: list[tuple[ObjectId, ChainLink]] = []
     sessions: dict[StepId, str] = {}
     for link in named.links.values():
@@ -184,7 +184,7 @@ def _stray(named: Reachable, commits: Mapping[ObjectId, bytes]) -> _Stray:
         try:
             link, _ = decode_link("", commit, data)
         except NewerFormat:
-            found.followed.add(decode_commit(data, commit)[1])
+            stray.followed.add(decode_commit(data, commit)[1])
             continue
         except StoreCorrupt:
             # a commit of another program is not part of our chains
@@ -201,5 +201,5 @@ def _stray(named: Reachable, commits: Mapping[ObjectId, bytes]) -> _Stray:
             session_id: str | None = sessions[what.step_id]
         else:
             session_id = getattr(what, "session_id", None)
-        found.links[commit] = attrs.evolve(link, chain=chain_of(link.event, session_id))
-    return found
+        stray.links[commit] = attrs.evolve(link, chain=chain_of(link.event, session_id))
+    return stray

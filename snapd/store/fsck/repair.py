@@ -62,21 +62,21 @@ def _make_way(path: str, reason: str, quarantine: Quarantine) -> None:
         remove(path)
 
 
-def repair_chains(found: Examination, quarantine: Quarantine) -> list[Problem]:
+def repair_chains(examination: Examination, quarantine: Quarantine) -> list[Problem]:
     """Rebuilds broken chains and those without a reference, one by one; returns the events that had to be left out."""
-    rebuilt = rebuild(found.named, found.scan.commits, found.holdings, found.broken_chains)
-    with _NewPack(found.holdings) as writing:
+    rebuilt = rebuild(examination.named, examination.scan.commits, examination.holdings, examination.broken_chains)
+    with _NewPack(examination.holdings) as writing:
         for oid, data in rebuilt.commits.items():
             writing.add(oid, ("commit", data))
         writing.finish()
-    database = ReferenceDatabase(found.store)
-    packed = os.path.join(found.store, PACKED)
-    if PACKED in found.references.damaged:
+    database = ReferenceDatabase(examination.store)
+    packed = os.path.join(examination.store, PACKED)
+    if PACKED in examination.references.damaged:
         quarantine.keep(packed, "lines of it are unreadable")
         database.mend_packed()
     for name, target in rebuilt.targets.items():
-        path = os.path.join(found.store, name)
-        before = found.references.targets.get(name)
+        path = os.path.join(examination.store, name)
+        before = examination.references.targets.get(name)
         if target == before and target is not None:
             continue
         if target is None:
@@ -100,21 +100,21 @@ class RepairSources:
     work_tree: Callable[[RelPath], bytes | None]  # the bytes of a file; None if there is no such file
 
 
-def repair_objects(found: Examination, elsewhere: RepairSources, quarantine: Quarantine, call: Call) -> None:
+def repair_objects(examination: Examination, elsewhere: RepairSources, quarantine: Quarantine, call: Call) -> None:
     """Recovers lost objects from elsewhere, and moves damaged files to quarantine; what is readable stays readable."""
-    holdings = found.holdings
+    holdings = examination.holdings
     flawed = [pack for pack in holdings.packs.values() if pack.flaw is not None]
     reindexed = [pack for pack in flawed if _can_be_indexed(pack, call)]
-    going = [pack for pack in flawed if pack not in reindexed and _is_to_repair(found, pack)]
+    going = [pack for pack in flawed if pack not in reindexed and _is_to_repair(examination, pack)]
     with _NewPack(holdings) as writing:
         for pack in going:
-            for oid in found.named.needed:
+            for oid in examination.named.needed:
                 if pack.has(oid) and is_only_in_flawed(holdings, oid):
                     writing.add(oid, pack.read(oid))
                     call.progress("saving objects", len(writing.written))
-        _fetch(found, elsewhere, writing, call)
+        _fetch(examination, elsewhere, writing, call)
         for pack in (*going, *reindexed):
-            _keep_pack(found, pack, quarantine)
+            _keep_pack(examination, pack, quarantine)
         for oid, reason in holdings.damaged_loose.items():
             quarantine.keep(object_path(holdings.directory, oid), reason, [oid.hex()])
         new = writing.finish()
@@ -132,11 +132,11 @@ def repair_objects(found: Examination, elsewhere: RepairSources, quarantine: Qua
         _remove_if_there(object_path(holdings.directory, oid))
 
 
-def _fetch(found: Examination, elsewhere: RepairSources, writing: _NewPack, call: Call) -> None:
+def _fetch(examination: Examination, elsewhere: RepairSources, writing: _NewPack, call: Call) -> None:
     """Recovers missing objects, then the objects missing in recovered trees, which the check could not detect."""
-    holdings = found.holdings
+    holdings = examination.holdings
     pending: dict[ObjectId, tuple[RelPath, ...]] = {
-        oid: tuple(touches.files) for oid, touches in found.touched.objects.items()
+        oid: tuple(touches.files) for oid, touches in examination.touched.objects.items()
     }
     seen: set[ObjectId] = set()
     while pending:
@@ -145,7 +145,7 @@ def _fetch(found: Examination, elsewhere: RepairSources, writing: _NewPack, call
         call.progress("looking for lost objects", len(writing.written))
         whole = holdings.read(oid)
         if whole is None or is_only_in_flawed(holdings, oid):
-            implied = found.named.implied.get(oid)
+            implied = examination.named.implied.get(oid)
             whole = whole or (("tree", implied) if implied is not None else None)
             whole = whole or next(filter(None, (source.read(oid) for source in elsewhere.sources)), None)
             whole = whole or _in_work_tree(elsewhere, oid, paths)
@@ -207,15 +207,15 @@ def _can_be_indexed(pack: Pack, call: Call) -> bool:
     return flaw_of(f"{pack.path}.pack", call, count=pack.index.count, checksum=pack.index.checksum) is None
 
 
-def _is_to_repair(found: Examination, pack: Pack) -> bool:
+def _is_to_repair(examination: Examination, pack: Pack) -> bool:
     """Whether to repair a pack: not one that a crash left without an index, if nothing in it is needed."""
-    unindexed = found.holdings.unindexed.get(pack.name)
-    return unindexed is None or unindexed[1] or is_needed(found.holdings, found.named, pack)
+    unindexed = examination.holdings.unindexed.get(pack.name)
+    return unindexed is None or unindexed[1] or is_needed(examination.holdings, examination.named, pack)
 
 
-def _keep_pack(found: Examination, pack: Pack, quarantine: Quarantine) -> None:
+def _keep_pack(examination: Examination, pack: Pack, quarantine: Quarantine) -> None:
     damaged = [oid.hex() for oid in pack.damaged]
-    if pack.name not in found.holdings.unindexed or found.holdings.unindexed[pack.name][1]:
+    if pack.name not in examination.holdings.unindexed or examination.holdings.unindexed[pack.name][1]:
         quarantine.keep(f"{pack.path}.idx", pack.flaw or "", damaged)
     if not _is_only_its_index(pack):
         quarantine.keep(f"{pack.path}.pack", pack.flaw or "", damaged)

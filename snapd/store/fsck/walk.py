@@ -43,9 +43,9 @@ class Scan:
     size: int = 0  # of all of them, expanded, in bytes
     commits: dict[ObjectId, bytes] = attrs.field(factory=dict)  # the bytes of the commits that snapd wrote, by id
 
-    def took(self, oid: ObjectId, found: tuple[ObjectKind, int, bytes]) -> None:
+    def took(self, oid: ObjectId, object_kinds: tuple[ObjectKind, int, bytes]) -> None:
         """Adds an object."""
-        kind, size, data = found
+        kind, size, data = object_kinds
         self.objects += 1
         self.size += size
         if kind == "commit" and _OURS in data:
@@ -54,20 +54,20 @@ class Scan:
 
 def scan(holdings: ObjectInventory, call: Call) -> Scan:
     """Reads all objects, and makes the holdings remember the damaged ones; raises `IoError`, `Cancelled`."""
-    found = Scan()
+    result = Scan()
     total = sum(pack.index.count for pack in holdings.packs.values())
     total += sum(1 for _ in loose_files(holdings.directory))
     for oid, entry in loose_files(holdings.directory):
         checked = holdings.check_loose(oid, entry.path)
         if checked is not None:
-            found.took(oid, checked)
-        call.progress("reading objects", found.objects, total)
+            result.took(oid, checked)
+        call.progress("reading objects", result.objects, total)
     for pack in holdings.packs.values():
-        _scan_pack(pack, found, call, total)
-    return found
+        _scan_pack(pack, result, call, total)
+    return result
 
 
-def _scan_pack(pack: Pack, found: Scan, call: Call, total: int) -> None:
+def _scan_pack(pack: Pack, result: Scan, call: Call, total: int) -> None:
     if pack.file is None:
         pack.damaged.update(oid for oid, _ in pack.index.entries())
         return
@@ -76,8 +76,8 @@ def _scan_pack(pack: Pack, found: Scan, call: Call, total: int) -> None:
     for oid, offset in in_order(pack):
         checked = pack.check(oid, offset)
         if checked is not None:
-            found.took(oid, checked)
-        call.progress("reading objects", found.objects, total)
+            result.took(oid, checked)
+        call.progress("reading objects", result.objects, total)
     if pack.damaged and pack.flaw is None:
         pack.flaw = "objects in it are damaged"
 
@@ -245,16 +245,16 @@ class _Walker:
         if oid in self.named.missing or self._marks.seen(oid):
             return
         self._need(oid)
-        found = self._holdings.read(oid)
+        result = self._holdings.read(oid)
         try:
-            decode_coverage(found[1] if found is not None else b"")
+            decode_coverage(result[1] if result is not None else b"")
         except (ValueError, KeyError, TypeError):
             self.named.missing.add(oid)
 
     def _either(self, oid: ObjectId) -> None:
         """Walks an object that an event names, a tree or a blob."""
-        found = self._holdings.read(oid)
-        if found is not None and found[0] == "tree":
+        result = self._holdings.read(oid)
+        if result is not None and result[0] == "tree":
             self._tree(oid)
         else:
             self._is_blob_there(oid)
@@ -308,9 +308,9 @@ class _Walker:
         self._trees += 1
         self._call.progress("walking snapshots", self._trees)
         self._need(tree)
-        found = self._holdings.read(tree)
+        result = self._holdings.read(tree)
         try:
-            if found is not None and found[0] == "tree" and _is_sound(entries := decode_tree(found[1], tree)):
+            if result is not None and result[0] == "tree" and _is_sound(entries := decode_tree(result[1], tree)):
                 return _Frame(tree, entries)
         except StoreCorrupt:
             # the bytes match the id but are not a tree, so it cannot be restored

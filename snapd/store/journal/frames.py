@@ -67,8 +67,8 @@ def decode_frames(data: bytes) -> Iterator[Frame]:
 
 def newer_format(data: bytes) -> int | None:
     """Returns the format of a journal file of a newer snapd, given its first `FORMAT_BYTES`; None for other files."""
-    found = _ANY_FORMAT.match(data)
-    number = int(found[1]) if found else 0
+    result = _ANY_FORMAT.match(data)
+    number = int(result[1]) if result else 0
     return number if number > len(_READABLE) else None
 
 

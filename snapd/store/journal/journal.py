@@ -111,9 +111,9 @@ class Journal:
         self._store = path
         self._directory = os.path.join(path, JOURNAL)
         self._lock = threading.RLock()
-        self._settling = threading.Lock()
+        self._settle_lock = threading.Lock()
         self._waiting: dict[ObjectId, bytes] = {}
-        self._waiting_bytes = 0
+        self.waiting_bytes = 0
         self._file: _File | None = None
         self._old: list[_File] = []
         self._number = 0
@@ -138,10 +138,10 @@ class Journal:
         Raises `StorageFull` or `IoError`, and adds nothing, if too much waits already and cannot be written.
         """
         with self._lock:
-            if self._waiting_bytes > WAITING_BYTES:
+            if self.waiting_bytes > WAITING_BYTES:
                 self.flush()
             self._waiting.update(objects)
-            self._waiting_bytes += sum(map(len, objects.values()))
+            self.waiting_bytes += sum(map(len, objects.values()))
 
     def flush(self, references: Mapping[str, ObjectId] | None = None, intent: bytes | None = None) -> None:
         """Makes the added objects durable, moves references, and sets the intent (empty for none, None for no change).
@@ -169,7 +169,7 @@ class Journal:
                 raise
             self.loose_written += len(frame.objects)
             self._waiting = {}
-            self._waiting_bytes = 0
+            self.waiting_bytes = 0
             self._done(file, frame)
 
     def give_intent_up(self) -> None:
@@ -206,7 +206,7 @@ class Journal:
     def discard(self) -> frozenset[ObjectId]:
         """Drops the waiting objects; returns their ids. Some may be in the repository nevertheless."""
         with self._lock:
-            waiting, self._waiting, self._waiting_bytes = self._waiting, {}, 0
+            waiting, self._waiting, self.waiting_bytes = self._waiting, {}, 0
         return frozenset(waiting)
 
     def checkpoint(self) -> None:
@@ -221,7 +221,7 @@ class Journal:
 
     def close(self) -> None:
         """Stops all writing, in the background too: from now on, another process may own the files."""
-        with self._settling, self._lock:
+        with self._settle_lock, self._lock:
             self._retire()
             self._old.clear()
             self._is_closed = True
@@ -289,7 +289,7 @@ class Journal:
     def _give_up(self, heads: Collection[ObjectId]) -> None:
         """Drops waiting commits: the next attempt makes others."""
         for oid in heads:
-            self._waiting_bytes -= len(self._waiting.pop(oid))
+            self.waiting_bytes -= len(self._waiting.pop(oid))
 
     def _begin(self) -> _File:
         if self._is_closed:
@@ -330,7 +330,7 @@ class Journal:
 
     def _settle_old(self) -> None:
         # in order, each removed durably before the next: an older one alone would set references back
-        with self._settling:
+        with self._settle_lock:
             while self._old and self._old[0] is not self._with_intent:
                 file = self._old[0]
                 with os_errors(file.path):

@@ -192,10 +192,10 @@ def _pack_loose(packable: Packable, directory: str, check: Callable[[], None]) -
     try:
         for oid, path in packable.loose.items():
             check()
-            found = read_whole(path, oid)
+            result = read_whole(path, oid)
             # a git command run on the store may just have packed it
-            if found is not None:
-                writer.add(oid, pack_object(*found))
+            if result is not None:
+                writer.add(oid, pack_object(*result))
                 written.append(oid)
         return writer.finish(), written
     finally:
@@ -216,27 +216,27 @@ def _in_order(handle: pygit2.Repository, members: set[ObjectId], check: Callable
             below[oid] = [(entry.oid, entry.name) for entry in decode_tree(data, oid) if entry.oid in members]
         elif kind == "commit":
             commits[oid] = decode_commit(data, oid)
-    found: dict[ObjectId, bytes] = {}
+    result: dict[ObjectId, bytes] = {}
     trees = []
     parents = {parent for _, parent in commits.values()}
     for head in commits.keys() - parents:
         commit: ObjectId | None = head
         while commit is not None and commit in commits:
-            found[commit] = b""
+            result[commit] = b""
             tree, commit = commits[commit]
             trees.append(tree)
     for tree in trees:
         pending = [(tree, b"")] if tree in members else []
         while pending:
             oid, name = pending.pop()
-            if oid not in found:
-                found[oid] = name
+            if oid not in result:
+                result[oid] = name
                 pending += below.get(oid, ())
     # members that no member commit reaches
     for entries in below.values():
         for oid, name in entries:
-            found.setdefault(oid, name)
-    return found | dict.fromkeys(sorted(members - found.keys()), b"")
+            result.setdefault(oid, name)
+    return result | dict.fromkeys(sorted(members - result.keys()), b"")
 
 
 def _member(handle: pygit2.Repository, oid: ObjectId) -> tuple[ObjectKind, bytes]:

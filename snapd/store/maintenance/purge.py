@@ -73,19 +73,19 @@ class PurgePlan:
         self._paths: frozenset[RelPath] = frozenset()
         self._changed: dict[SnapshotId, SnapshotId] = {}
         self._objects: dict[ObjectId, bytes] = {}
-        self._roots = {found.tree for event in timeline.all_events() for found in snapshots(event).values()}
+        self._roots = {result.tree for event in timeline.all_events() for result in snapshots(event).values()}
         self.contents = frozenset(self._contents_at(paths)) - {EMPTY_BLOB}
 
     def versions_by_path(self) -> dict[RelPath, frozenset[ObjectId]]:
         """Returns all paths of the contents in any snapshot or event, ordered, with the versions at each path."""
-        found: dict[RelPath, set[ObjectId]] = {}
+        result: dict[RelPath, set[ObjectId]] = {}
         for tree in self._roots:
             for path, oid in self.located(tree):
-                found.setdefault(path, set()).add(oid)
+                result.setdefault(path, set()).add(oid)
         for path, oid in self._timeline.blobs():
             if oid in self.contents:
-                found.setdefault(path, set()).add(oid)
-        return {path: frozenset(found[path]) for path in sorted(found)}
+                result.setdefault(path, set()).add(oid)
+        return {path: frozenset(result[path]) for path in sorted(result)}
 
     def snapshots(self) -> int:
         """The number of recorded snapshots that have such a blob."""
@@ -94,13 +94,13 @@ class PurgePlan:
     def located(self, tree: ObjectId) -> Located:
         """Returns the paths of a tree that have such a blob, each with it."""
         for below in self._bottom_up(tree, self._located):
-            found: list[tuple[RelPath, ObjectId]] = []
+            matches: list[tuple[RelPath, ObjectId]] = []
             for entry in self._entries(below):
                 if entry.mode == TREE:
-                    found += [(entry.name + b"/" + path, oid) for path, oid in self._located[entry.oid]]
+                    matches += [(entry.name + b"/" + path, oid) for path, oid in self._located[entry.oid]]
                 elif entry.oid in self.contents:
-                    found.append((entry.name, entry.oid))
-            self._located[below] = tuple(found)
+                    matches.append((entry.name, entry.oid))
+            self._located[below] = tuple(matches)
         return self._located[tree]
 
     def known_messages(self) -> frozenset[str]:

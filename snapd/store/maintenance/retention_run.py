@@ -166,11 +166,11 @@ class Maintenance:
         size = sizes(self._repository.objects).own
         seen: set[ObjectId] = set()
         # from the end: what stays, then each piece before that is dropped
-        found = [
+        matches = [
             sum(size.get(oid, 0) for oid in reach(self._repository, roots.get(at, ()), keep, seen, call))
             for at in reversed(range(len(pieces) + 1))
         ]
-        return found[:0:-1]
+        return matches[:0:-1]
 
 
 def _trees(keep: ObjectId | None) -> tuple[ObjectId, ...]:

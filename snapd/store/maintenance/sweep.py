@@ -133,7 +133,7 @@ class PackRewrite:
         entries = sorted((offset, oid) for oid, offset in index.entries())
         ends = [offset for offset, _ in entries[1:]] + [end]
         kept = {offset for offset, oid in entries if oid in staying}
-        found = []
+        matches = []
         for (offset, oid), following in zip(entries, ends, strict=True):
             if oid not in staying:
                 continue
@@ -145,8 +145,8 @@ class PackRewrite:
             if head.base is not None:
                 base = index.offset_of(head.base)
             is_whole = head.is_delta and base not in kept
-            found.append(_Entry(oid, offset, following - offset, head, base, is_whole))
-        return found
+            matches.append(_Entry(oid, offset, following - offset, head, base, is_whole))
+        return matches
 
     def _max_length(self, entry: _Entry) -> int:
         if not entry.is_whole:
@@ -339,15 +339,15 @@ class Sizes:
 
 def sizes(objects: str) -> Sizes:
     """Adds up the sizes of all objects in an `objects` directory; raises `StoreCorrupt` if a pack is damaged."""
-    found = Sizes()
+    result = Sizes()
     for oid, entry in loose_files(objects):
         status = status_if_there(entry.path)
         if status is not None:
-            _add(found, status, oid, status.st_size)
+            _add(result, status, oid, status.st_size)
     directory = os.path.join(objects, "pack")
     for name in pack_names(directory):
-        _add_pack(found, os.path.join(directory, name))
-    return found
+        _add_pack(result, os.path.join(directory, name))
+    return result
 
 
 def unlinked_bytes(path: str, without: str = "") -> int:
@@ -359,7 +359,7 @@ def unlinked_bytes(path: str, without: str = "") -> int:
     )
 
 
-def _add_pack(found: Sizes, path: str) -> None:
+def _add_pack(result: Sizes, path: str) -> None:
     try:
         index, status = PackIndex.load_checked(path), os.lstat(f"{path}.pack")
     except (StoreCorrupt, FileNotFoundError):
@@ -370,9 +370,9 @@ def _add_pack(found: Sizes, path: str) -> None:
     entries = sorted(index.entries(), key=lambda entry: entry[1])
     ends = [offset for _, offset in entries[1:]] + [status.st_size - ID_BYTES]
     for (oid, offset), end in zip(entries, ends, strict=False):
-        _add(found, status, oid, end - offset)
+        _add(result, status, oid, end - offset)
 
 
-def _add(found: Sizes, status: os.stat_result, oid: ObjectId, size: int) -> None:
-    by_id = found.own if status.st_nlink == 1 else found.linked
+def _add(result: Sizes, status: os.stat_result, oid: ObjectId, size: int) -> None:
+    by_id = result.own if status.st_nlink == 1 else result.linked
     by_id[oid] = by_id.get(oid, 0) + size

@@ -30,10 +30,10 @@ class RecentCache(Generic[K, V]):
     def get(self, key: K) -> V | None:
         """Returns the value of a key, or None."""
         with self._lock:
-            found = self._values.get(key)
-            if found is not None:
+            v = self._values.get(key)
+            if v is not None:
                 self._values.move_to_end(key)
-        return found
+        return v
 
     def keep(self, key: K, value: V) -> None:
         """Keeps a value, and drops the least recently used ones."""

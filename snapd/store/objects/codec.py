@@ -113,8 +113,8 @@ def encode_commit(
 
 def decode_commit(data: bytes, oid: ObjectId) -> tuple[ObjectId, ObjectId | None]:
     """Returns the tree and the first parent of a commit by any program; raises `StoreCorrupt` if it is not a commit."""
-    found = _COMMIT.match(data)
-    if found is None:
+    result = _COMMIT.match(data)
+    if result is None:
         raise StoreCorrupt(f"commit {oid.hex()} is damaged", object=oid.hex())
-    parent = found[2]
-    return bytes.fromhex(found[1].decode()), bytes.fromhex(parent.decode()) if parent else None
+    parent = result[2]
+    return bytes.fromhex(result[1].decode()), bytes.fromhex(parent.decode()) if parent else None

@@ -80,10 +80,10 @@ def expand(data: bytes, size: int) -> bytes | None:
     stream = inflater()
     try:
         # one byte more than expected: with exactly `size`, the end of the stream would not be read
-        found = stream.decompress(data, size + 1)
+        result = stream.decompress(data, size + 1)
     except ERRORS:
         return None
-    return found if stream.eof and len(found) == size else None
+    return result if stream.eof and len(result) == size else None
 
 
 def expanded(pieces: Iterable[bytes], most: int, stream: Inflater | None = None) -> Iterator[bytes]:

@@ -71,28 +71,32 @@ class PackIndex:
         """
         with ignoring_unreadable(), os_errors(index):
             data = _as_version_2(index) if is_old else _map(index)
-            found = cls(data, pack) if data is not None else None
-            if found is not None and found._is_sized() and _is_pack(pack, found.count, found.checksum):
-                return found
+            pack_index = cls(data, pack) if data is not None else None
+            if (
+                pack_index is not None
+                and pack_index._is_sized()
+                and _is_pack(pack, pack_index.count, pack_index.checksum)
+            ):
+                return pack_index
         return None
 
     @classmethod
     def load_checked(cls, path: str) -> PackIndex:
         """As `load`, for a pack given by its path without an ending; raises `StoreCorrupt` if it is not sound."""
-        found = cls.load(f"{path}.idx", f"{path}.pack")
-        if found is None:
+        pack_index = cls.load(f"{path}.idx", f"{path}.pack")
+        if pack_index is None:
             message = f"{path} is damaged, or its index is not of version 2"
             raise StoreCorrupt(message, object=os.path.basename(path))
-        return found
+        return pack_index
 
     @classmethod
     def load_alone(cls, index: str, pack: str) -> PackIndex | None:
         """Reads a sound index of version 2 with 20-byte ids, whose pack may be damaged or missing; else None."""
         try:
-            found = cls(read_with_retry(lambda: _map_checked(index)), pack)
+            result = cls(read_with_retry(lambda: _map_checked(index)), pack)
         except (FileNotFoundError, DamagedData):
             return None
-        return found if found._is_sized() else None
+        return result if result._is_sized() else None
 
     def _is_sized(self) -> bool:
         """Whether an index of this size can have this fan-out table."""
@@ -146,11 +150,11 @@ class PackIndex:
             return
         # ascending offsets are fastest
         entries = sorted(self._offsets(wanted))
-        for (_, oid), found in zip(
+        for (_, oid), result in zip(
             entries, reader.describe((offset for offset, _ in entries), self.offset_of), strict=True
         ):
-            if found is not None:
-                yield oid, *found
+            if result is not None:
+                yield oid, *result
 
     def _offsets(self, wanted: Collection[ObjectId]) -> list[tuple[int, ObjectId]]:
         if self.count > _SCAN_RATIO * len(wanted):
@@ -200,11 +204,11 @@ class PackIndex:
             else:
                 high = middle
         ids = data[_IDS_AT + ID_BYTES * low : _IDS_AT + ID_BYTES * high]
-        found = ids.find(oid)
-        while found % ID_BYTES and found > 0:
+        number = ids.find(oid)
+        while number % ID_BYTES and number > 0:
             # the end of one id and the beginning of the next
-            found = ids.find(oid, found + 1)
-        return -1 if found < 0 else low + found // ID_BYTES
+            number = ids.find(oid, number + 1)
+        return -1 if number < 0 else low + number // ID_BYTES
 
     def among(self, wanted: Collection[ObjectId]) -> set[ObjectId]:
         """Returns the wanted objects that are in the pack."""
@@ -341,10 +345,10 @@ class PackIndexes:
         if the pack was removed.
         """
         seen = self._seen
-        found = None if seen is None else _read_first(seen, oid, most)
-        if found is None and (now := self.now()) is not seen:
-            found = _read_first(now, oid, most)
-        return found
+        object_kinds = None if seen is None else _read_first(seen, oid, most)
+        if object_kinds is None and (now := self.now()) is not seen:
+            object_kinds = _read_first(now, oid, most)
+        return object_kinds
 
     def describe(self, oid: ObjectId) -> tuple[ObjectKind, int] | None:
         """Returns the type and the size in bytes that a pack states for an object; None and errors as of `read`."""
@@ -352,10 +356,10 @@ class PackIndexes:
 
     def among(self, wanted: Collection[ObjectId]) -> set[ObjectId]:
         """Returns the wanted objects that any pack has."""
-        found: set[ObjectId] = set()
+        object_ids: set[ObjectId] = set()
         for index in self.now().indexes.values():
-            found |= index.among(wanted)
-        return found
+            object_ids |= index.among(wanted)
+        return object_ids
 
     @property
     def known(self) -> int:

@@ -44,7 +44,7 @@ ObjectCache = RecentCache[tuple[int, int], "tuple[ObjectKind, bytes]"]
 
 def object_cache(capacity: int, largest: int) -> ObjectCache:
     """Creates a cache; an object of more than `largest` bytes is not kept: it would displace all the others."""
-    return ObjectCache(capacity, lambda found: len(found[1]), largest)
+    return ObjectCache(capacity, lambda result: len(result[1]), largest)
 
 
 _numbers = count()
@@ -131,11 +131,11 @@ class PackReader:
             digest = hashlib.sha1(header(kind, size))
             for piece in self._pieces(offset, head, inflater()):
                 digest.update(piece)
-            found = digest.digest()
+            result = digest.digest()
         else:
             kind, data = self.object_at(offset, offset_of)
-            found, size = object_id(kind, data), len(data)
-        if found != oid:
+            result, size = object_id(kind, data), len(data)
+        if result != oid:
             raise DamagedData("its bytes are those of another object")
         return kind, size, data if kind == "commit" else b""
 
@@ -206,20 +206,20 @@ class PackReader:
         """Reads the object of an entry with these first bytes: applies its deltas to the whole object at their end."""
         deltas: dict[int, bytes] = {}
         at = offset
-        while (found := self._cache.get((self._number, at))) is None:
+        while (result := self._cache.get((self._number, at))) is None:
             is_large = head.size > _LARGEST_DELTA and (head.is_delta or deltas)
             if is_large or len(deltas) > DEEPEST or at in deltas:
                 raise DamagedData("it is a delta that git does not make")
             content = self._content(at, head, start)
             if head.kind is not None:
-                found = (head.kind, content)
-                self._cache.keep((self._number, at), found)
+                result = (head.kind, content)
+                self._cache.keep((self._number, at), result)
                 break
             deltas[at] = content
             at = _base(at, head, offset_of)
             start = self._bytes(_INLINE_BYTES, at)
             head = read_head(start)
-        kind, content = found
+        kind, content = result
         for at, delta in reversed(deltas.items()):
             if delta_size(delta) > _LARGEST_DELTA:
                 raise DamagedData("it is a delta that git does not make")

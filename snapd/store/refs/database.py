@@ -148,11 +148,11 @@ def references_below(store: str, prefix: str) -> References:
         data = read_if_there(path) if is_ours(name) else None
         if data is None:
             continue
-        found = _LINE.fullmatch(data)
-        if found is None:
+        match = _LINE.fullmatch(data)
+        if match is None:
             damaged.add(name)
         else:
-            targets[name] = bytes.fromhex(found[1].decode())
+            targets[name] = bytes.fromhex(match[1].decode())
     packed = read_packed(store)
     # a file hides the packed reference, even a damaged file
     below = {name: target for name, target in packed.targets.items() if name.startswith(prefix)}
@@ -301,8 +301,8 @@ class ReferenceDatabase:
         data = read_if_there(os.path.join(self._store, name))
         if data is None:
             return read_packed(self._store).targets.get(name)
-        found = _LINE.fullmatch(data)
-        return None if found is None else bytes.fromhex(found[1].decode())
+        match = _LINE.fullmatch(data)
+        return None if match is None else bytes.fromhex(match[1].decode())
 
 
 def _take_lock(path: str, patience: float) -> int:

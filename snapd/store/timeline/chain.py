@@ -65,7 +65,7 @@ class Pins:
 
 def snapshots(event: Event) -> dict[bytes, SnapshotId]:
     """Returns the snapshots of an event by role."""
-    found = {
+    result = {
         b"head": event.head,
         b"seen.before": event.seen.before if event.seen is not None else None,
         b"seen.after": event.seen.after if event.seen is not None else None,
@@ -73,7 +73,7 @@ def snapshots(event: Event) -> dict[bytes, SnapshotId]:
         b"after": event.what.after if isinstance(event.what, Operated) else None,
         b"snapshot": event.what.snapshot if isinstance(event.what, Recorded) else None,
     }
-    return {role: snapshot for role, snapshot in found.items() if snapshot is not None}
+    return {role: snapshot for role, snapshot in result.items() if snapshot is not None}
 
 
 def pins(event: Event) -> Pins:
@@ -282,15 +282,15 @@ def encode_link(event: Event, payload: str, tree: ObjectId, parent: ObjectId | N
 
 def host_of(data: bytes) -> str:
     """Returns the machine that made a commit, given its bytes."""
-    found = _HOST.search(data)
-    return found[1].decode("utf-8", "replace") if found is not None else ""
+    match = _HOST.search(data)
+    return match[1].decode("utf-8", "replace") if match is not None else ""
 
 
 def decode_link(chain: str, commit: ObjectId, data: bytes) -> tuple[ChainLink, ObjectId | None]:
     """Decodes the event in a commit, and its parent; raises `WrittenByNewer` or `StoreCorrupt`."""
-    found = _COMMIT.fullmatch(data.decode("ascii", "replace"))
-    if found is None:
+    match = _COMMIT.fullmatch(data.decode("ascii", "replace"))
+    if match is None:
         raise StoreCorrupt(f"commit {commit.hex()} is not an event of snapd", object=commit.hex())
-    event, _ = decode_event(found["payload"], commit)
-    link = ChainLink(chain, commit, bytes.fromhex(found["tree"]), event, found["payload"])
-    return link, bytes.fromhex(found["parent"]) if found["parent"] else None
+    event, _ = decode_event(match["payload"], commit)
+    link = ChainLink(chain, commit, bytes.fromhex(match["tree"]), event, match["payload"])
+    return link, bytes.fromhex(match["parent"]) if match["parent"] else None

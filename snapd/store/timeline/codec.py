@@ -100,12 +100,12 @@ def decode_event(payload: str, commit: ObjectId) -> tuple[Event, int | None]:
     Raises `WrittenByNewer` if a newer snapd wrote it, and `StoreCorrupt` if it is not an event.
     """
     try:
-        found = _CONVERTER.structure(_without_version(payload, f"event {commit.hex()}", commit.hex()), _EventObject)
-        if found.type not in _CLASSES:
+        result = _CONVERTER.structure(_without_version(payload, f"event {commit.hex()}", commit.hex()), _EventObject)
+        if result.type not in _CLASSES:
             raise ValueError("its type is unknown")
-        what = _CONVERTER.structure(found.what, _CLASSES[found.type])
-        event = Event(found.seq, found.milliseconds, found.head, found.seen, what, found.git)
-        return event, found.previous
+        what = _CONVERTER.structure(result.what, _CLASSES[result.type])
+        event = Event(result.seq, result.milliseconds, result.head, result.seen, what, result.git)
+        return event, result.previous
     except (ValueError, RecursionError) as error:
         raise StoreCorrupt(f"event {commit.hex()} cannot be read: {error}", object=commit.hex()) from error
 

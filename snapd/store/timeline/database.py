@@ -384,15 +384,15 @@ class Database(TimelineQueries):
 
         Leaves out what may differ: summaries, and the `seq` of the event before, which may have expired.
         """
-        found = {}
+        result = {}
         for table in ("events", *_OF_A_CHAIN):
             columns = [name for _, name, *_ in self._rows(f"PRAGMA table_info({table})") if name not in _VARYING]
             # the names of the tables are constants, and their columns in the schema
             rows = self._rows(f"SELECT {', '.join(columns)} FROM {table}")  # noqa: S608
-            found[table] = sorted(rows, key=repr)
+            result[table] = sorted(rows, key=repr)
         # the other rows depend on what was dropped before
-        found["snapshots"] = [row for row in found["snapshots"] if row[0] > 0]
-        return found
+        result["snapshots"] = [row for row in result["snapshots"] if row[0] > 0]
+        return result
 
     def _together(self) -> AbstractContextManager[object]:
         return nullcontext()
@@ -439,12 +439,12 @@ def _send_message(connection: sqlite3.Connection, event: Event, what: MessageSen
     )
 
 
-def _residual_changes(database: Database, step_id: StepId, found: SnapshotId) -> SnapshotId:
-    """Returns the end of a step that no client ended: `found`, or the state when its client left."""
+def _residual_changes(database: Database, step_id: StepId, snapshot_id: SnapshotId) -> SnapshotId:
+    """Returns the end of a step that no client ended: `snapshot_id`, or the state when its client left."""
     statement = "SELECT MIN(seq) FROM spans WHERE step_id = ? AND is_left"
     (first,) = database.connection.execute(statement, (step_id,)).fetchone()
     event = None if first is None else database.event(first)
-    return found if event is None or event.seen is None else event.seen.before
+    return snapshot_id if event is None or event.seen is None else event.seen.before
 
 
 def _list_files(connection: sqlite3.Connection, seq: int, files: Iterable[FileChangeRow]) -> None:

@@ -67,13 +67,13 @@ SELECT session_id, agent, title, started, ended, step_count, (
 )
 FROM sessions """
 UNDONE = "SELECT name, operation_id, rest FROM undone "
-HEARD = """
+SPAN_STEPS = """
 SELECT spans.step_id, parent, is_left AND (spoken_for OR spans.step_id = ?)
 FROM spans JOIN steps ON steps.step_id = spans.step_id
 WHERE spans.seq = ? ORDER BY spans.place
 """
 """The steps of a span: whether each was left, and later ended by a client; the given step counts as ended by one."""
-SEEN = """
+STEP_EVENTS = """
 SELECT payload, commit_id FROM spans JOIN events ON events.seq = spans.seq JOIN steps ON steps.step_id = spans.step_id
 WHERE spans.step_id = ? AND (? OR steps.spoken_for OR NOT spans.is_left) ORDER BY spans.seq
 """
@@ -82,7 +82,7 @@ SEEN_GIT = """
 SELECT payload, commit_id FROM spans JOIN events ON events.seq = spans.seq JOIN steps ON steps.step_id = spans.step_id
 WHERE spans.step_id = ? AND git_before IS NOT NULL AND (steps.spoken_for OR NOT spans.is_left) ORDER BY spans.seq
 """
-ABOUT = """
+SESSION_OPERATIONS = """
 JOIN operations USING (seq) WHERE operations.session_id = ? AND state IN ('applied', 'partly') ORDER BY events.seq
 """
 """The events of operations about a session that changed something by themselves and were not undone as a whole."""
@@ -271,7 +271,7 @@ class SessionQueries(Queries):
         digits = _HEXADECIMAL.match(name)
         assert digits is not None
         trees = self._rows(_TREES_BESIDE, *_bounds_of_trees(digits[0][:_DIGITS]))
-        return tuple([found for (found,) in (*self._rows(NEIGHBOURS, name), *trees) if found])
+        return tuple([result for (result,) in (*self._rows(NEIGHBOURS, name), *trees) if result])
 
     def _sessions(self, clause: str, *values: Any) -> tuple[Session, ...]:
         return tuple([Session(*row) for row in self._rows(SESSION + clause, *values)])
@@ -347,8 +347,8 @@ class EventQueries(Queries):
     @property
     def last(self) -> int | None:
         """The `seq` of the newest event."""
-        found: int | None = self._value("SELECT MAX(seq) FROM events")
-        return found
+        position: int | None = self._value("SELECT MAX(seq) FROM events")
+        return position
 
     @property
     def head(self) -> SnapshotId | None:
@@ -376,8 +376,8 @@ class EventQueries(Queries):
     def session_of(self, what: EventPayload) -> SessionId | None:
         """Returns the session of an event; None if it has none, or if its step is unknown."""
         if isinstance(what, StepEnded):
-            found: str | None = self._value("SELECT session_id FROM steps WHERE step_id = ?", what.step_id)
-            return found
+            text: str | None = self._value("SELECT session_id FROM steps WHERE step_id = ?", what.step_id)
+            return text
         return None if isinstance(what, StepsLeft | Edited | Kept | Recorded) else what.session_id
 
     def event(self, seq: int) -> Event | None:
@@ -391,7 +391,7 @@ class EventQueries(Queries):
     def events_of(self, step_id: StepId, *, spoken_for: bool = False) -> tuple[Event, ...]:
         """Lists the events whose `seen` is one of the `spans` of a step, oldest first."""
         with self._together():
-            rows = self._rows(SEEN, step_id, spoken_for)
+            rows = self._rows(STEP_EVENTS, step_id, spoken_for)
             return tuple([self._event(payload, commit, step_id if spoken_for else None) for payload, commit in rows])
 
     def events_of_session(self, session_id: SessionId) -> tuple[Event, ...]:
@@ -437,8 +437,8 @@ class EventQueries(Queries):
                 places.setdefault(chain, []).append(at)
                 is_open[chain] = goes_on
         chains = [
-            Chain(name, found[0], found[-1], is_open[name], name.startswith(SESSIONS), frozenset(named[name]))
-            for name, found in places.items()
+            Chain(name, result[0], result[-1], is_open[name], name.startswith(SESSIONS), frozenset(named[name]))
+            for name, result in places.items()
         ]
         return Inventory(times, taken, chains, self._rows(LINKS), base)
 
@@ -460,10 +460,10 @@ class EventQueries(Queries):
         event, _ = decode_event(payload, commit)
         if event.seen is None or not event.seen.left:
             return event
-        rows = self._rows(HEARD, speaking, event.seq)
-        heard = [step for step, _, is_heard in rows if is_heard]
-        outer = around(heard, {step: parent for step, parent, _ in rows})
-        steps = [step for step in (*event.seen.steps, *heard) if step not in outer]
+        rows = self._rows(SPAN_STEPS, speaking, event.seq)
+        claimed = [step for step, _, is_claimed in rows if is_claimed]
+        outer = around(claimed, {step: parent for step, parent, _ in rows})
+        steps = [step for step in (*event.seen.steps, *claimed) if step not in outer]
         return attrs.evolve(event, seen=attrs.evolve(event.seen, steps=tuple(steps)))
 
     def _events(self, clause: str, *values: Any) -> tuple[Event, ...]:
@@ -487,7 +487,7 @@ class OperationQueries(StepQueries, EventQueries):
 
         Operations that were undone as a whole are left out.
         """
-        return self._events(ABOUT, session_id)
+        return self._events(SESSION_OPERATIONS, session_id)
 
     def unit(self, name: StepId | OperationId) -> UndoUnit | None:
         """Returns a step, or an operation that can be undone, by id."""

@@ -192,7 +192,7 @@ class Timeline(TimelineView):
         try:
             how(self.database)
         except sqlite3.Error as error:
-            self._use_memory(error)
+            self.use_memory(error)
 
     # -- simulation
 
@@ -244,8 +244,8 @@ class Timeline(TimelineView):
             basis: what the fold depends on besides these changes.
             cls: of the fold.
         """
-        found = self._ask(lambda database: database.fold_of(path, last, basis))
-        return None if found is None else decode_derived(found, cls)
+        result = self._ask(lambda database: database.fold_of(path, last, basis))
+        return None if result is None else decode_derived(result, cls)
 
     def keep_folds(
         self, folds: Mapping[RelPath, attrs.AttrsInstance], last: int, basis: str, epoch: int, next_seq: int
@@ -336,7 +336,7 @@ class Timeline(TimelineView):
             except sqlite3.IntegrityError:
                 raise
             except sqlite3.Error as error:
-                self._use_memory(error)
+                self.use_memory(error)
                 if self._supposing:
                     # the supposed events were lost with the database
                     raise IoError(
@@ -364,7 +364,7 @@ class Timeline(TimelineView):
                 database = _new_database(self._path, chains)
             return database
         except (OSError, sqlite3.Error) as error:
-            self._use_memory(error)
+            self.use_memory(error)
             return _new_database(None, chains)
 
     def _existing(self, chains: Chains) -> Database | None:
@@ -388,7 +388,8 @@ class Timeline(TimelineView):
                 database.connection.close()
         return database if is_used else None
 
-    def _use_memory(self, error: OSError | sqlite3.Error) -> None:
+    def use_memory(self, error: OSError | sqlite3.Error) -> None:
+        """Closes the database and keeps the timeline in memory, after an error of the file."""
         logger.warning(
             "%s cannot be used; the timeline is kept in memory until the store is next opened: %s", self._path, error
         )

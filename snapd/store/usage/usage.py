@@ -138,10 +138,10 @@ class _Owners:
 
     def _read(self, oid: ObjectId) -> bytes:
         # packs twice: the object may just have been packed
-        found = self._packs.read(oid) or read_whole(object_path(self._objects, oid), oid) or self._packs.read(oid)
-        if found is None:
+        result = self._packs.read(oid) or read_whole(object_path(self._objects, oid), oid) or self._packs.read(oid)
+        if result is None:
             raise StoreCorrupt(f"object {oid.hex()} is missing or damaged", object=oid.hex())
-        return found[1]
+        return result[1]
 
 
 @attrs.frozen
@@ -160,8 +160,8 @@ class StoreLocation:
 def stores(directory: str) -> list[StoreLocation]:
     """Lists the stores in a directory, sorted by their folders; raises `IoError`."""
     paths = [os.path.join(directory, name) for name in names_if_there(directory)]
-    found = [StoreLocation(path, _root(path)) for path in paths if os.path.exists(os.path.join(path, "HEAD"))]
-    return sorted(found, key=lambda store: (store.root or "", store.path))
+    matches = [StoreLocation(path, _root(path)) for path in paths if os.path.exists(os.path.join(path, "HEAD"))]
+    return sorted(matches, key=lambda store: (store.root or "", store.path))
 
 
 def remove(path: str) -> int:

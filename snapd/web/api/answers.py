@@ -13,51 +13,49 @@ from snapd.wire.values import FileOutcome, Limit, TreeHash
 
 @attrs.frozen(kw_only=True)
 class StateParams:
-    """Says whether snapd is at work in the folder, and if not, why. It answers even if the daemon does not."""
+    """Reports whether snapd is active in the folder, and if not, why. It answers even if the daemon does not."""
 
 
 @attrs.frozen(kw_only=True)
 class EventsSince:
-    """Passes on what the daemon tells, as server-sent events, from now on or since an event.
+    """Streams the notifications of the daemon as server-sent events, from now on or since an event.
 
-    The event is the method of the notification, its data are the params, and its id is their `seq`. A browser that
-    comes again sends the id of the last event as `Last-Event-ID`, which wins over `since`. If the daemon does not keep
-    what came after that event, `reset` with `latest` is the first event: load everything anew. When the daemon
-    ends, `disconnected` tells with `reason`, and `reconnected` when the next one answers. A stream that is
-    not read ends.
+    The event name is the method of the notification, its data are the params, and its id is their `seq`. A browser that
+    reconnects sends the id of the last event as `Last-Event-ID`, which takes precedence over `since`. If the daemon no
+    longer has all later events, the first event is `reset` with `latest`: reload everything. When the daemon ends, the
+    stream sends `disconnected` with a `reason`, and `reconnected` once a daemon answers again. The server closes a
+    stream that the client does not read.
     """
 
-    since: Annotated[
-        int | None, "The id of the last event that the client knows. Default: only what happens from now on."
-    ] = None
+    since: Annotated[int | None, "The id of the last event that the client has. Default: only new events."] = None
 
 
 @attrs.frozen(kw_only=True)
 class Status:
-    """Whether snapd is at work in the folder, and if not, why."""
+    """Whether snapd is active in the folder, and if not, why."""
 
     state: Annotated[
         Literal["on", "off", "degraded"],
         '`"off"` if snapshots are turned off, `"degraded"` if something keeps snapd from taking them.',
     ]
-    why: Annotated[str | None, "Why it is not on, for people."] = None
+    why: Annotated[str | None, "Why it is not `on`, as text for people."] = None
     root: Annotated[str, "The folder, as an absolute path."]
     read_only: Annotated[bool, "Whether this server refuses to change anything."]
-    status: Annotated[
-        StatusResult | None, "What the daemon says, as `snapshot/status`. Absent if it cannot be asked."
-    ] = None
+    status: Annotated[StatusResult | None, "The result of `snapshot/status`. Absent if the daemon does not answer."] = (
+        None
+    )
 
 
 @attrs.frozen(kw_only=True)
 class Revert:
     """What a session was reverted to."""
 
-    message_id: Annotated[str, "The session went back to before this message. It is there as `messageID`, too."]
-    part_id: Annotated[str | None, "The part of the message; as `partID`, too."] = None
+    message_id: Annotated[str, "The session was reverted to before this message. Also present as `messageID`."]
+    part_id: Annotated[str | None, "The part of the message. Also present as `partID`."] = None
     snapshot: Annotated[TreeHash, "The folder before, to which `unrevert` returns."]
     diff: Annotated[str, "What the revert changed, as a unified diff."]
     applied: Annotated[bool, "As in the result of `session/revert`."]
-    files: Annotated[list[FileOutcome], "What became of each file, conflicts included."]
+    files: Annotated[list[FileOutcome], "The outcome for each file, including conflicts."]
 
 
 @attrs.frozen(kw_only=True)
@@ -71,26 +69,26 @@ class RevertedSession(Session):
 class ContentParams:
     """Returns the bytes of a file.
 
-    The name of a PNG, JPEG, GIF, WebP, AVIF, BMP, ICO or SVG image gives its type; all else is
-    `application/octet-stream`, and so is a symlink, whose bytes are its target.
+    The content type of a PNG, JPEG, GIF, WebP, AVIF, BMP, ICO or SVG image follows from its name. Everything else is
+    `application/octet-stream`, including a symlink, whose bytes are its target.
     """
 
     file: Annotated[str, "The file: a relative path, an absolute path, or a `file:` URI."]
-    hash: Annotated[TreeHash | None, "The snapshot that has the file. Default: the folder as it is."] = None
+    hash: Annotated[TreeHash | None, "The snapshot to read from. Default: the current folder."] = None
 
 
 @attrs.frozen(kw_only=True)
 class SearchParams:
-    """Looks for a text in prompts, in names of files, and in the lines that steps changed, newest first.
+    """Searches prompts, file names, and the lines that steps changed, newest first.
 
-    Case does not matter. One answer looks for about a second; if it has a `nextCursor`, there may be more, even if it
-    has no hits. A step with very many files may be in two answers, each with a part of its lines.
+    The search ignores case. Each request searches for about a second. If the answer has a `nextCursor`, there may be
+    more hits, even if it has none. A step with very many files may be in two answers, each with a part of its lines.
     """
 
-    q: Annotated[str, "The text, at most 200 characters of it."]
-    in_: Annotated[list[Literal["prompts", "files", "texts"]] | None, "Where to look. Default: everywhere."] = None
-    cursor: Annotated[str | None, "The `nextCursor` of the answer before, with the same `q` and `in`."] = None
-    limit: Annotated[Limit | None, "The number of hits after which to stop, at least 1. Default: 50."] = None
+    q: Annotated[str, "The text to search for, at most 200 characters."]
+    in_: Annotated[list[Literal["prompts", "files", "texts"]] | None, "Where to search. Default: everywhere."] = None
+    cursor: Annotated[str | None, "The `nextCursor` of the previous answer; `q` and `in` must be the same."] = None
+    limit: Annotated[Limit | None, "Stop after this many hits, at least 1. Default: 50."] = None
 
 
 @attrs.frozen(kw_only=True)
@@ -103,18 +101,18 @@ class MatchedFile:
 
 @attrs.frozen(kw_only=True)
 class MatchedLine(MatchedFile):
-    """A line with the text in it that a step added or deleted."""
+    """A line that a step added or deleted and that contains the text."""
 
     change: Annotated[Literal["added", "deleted"], "What the step did."]
-    line: Annotated[int, "The number of the line, from 1, in the file as the diff of the step has it after or before."]
-    text: Annotated[str, "The line: of a long one, the part with the text."]
+    line: Annotated[int, "The line number, from 1: of an added line after the step, of a deleted line before it."]
+    text: Annotated[str, "The line; if it is long, the part with the text."]
 
 
 @attrs.frozen(kw_only=True)
 class Hit:
-    """A step or a message that holds the text."""
+    """A step or a message that contains the text."""
 
-    kind: Annotated[Literal["step", "message"], "Which of them it is."]
+    kind: Annotated[Literal["step", "message"], "Whether it is a step or a message."]
     session_id: Annotated[str, "The session."]
     step_id: Annotated[str | None, "The step, if it is one."] = None
     message_id: Annotated[str | None, "The message, or the one that the step belongs to."] = None
@@ -123,19 +121,19 @@ class Hit:
     description: Annotated[str | None, "The description of the step."] = None
     at: Annotated[str, "When it began, as RFC 3339 in UTC with milliseconds."]
     prompt: Annotated[
-        str | None, "The prompt, or the description of the step, if that holds the text: of a long one, a part."
+        str | None, "The prompt or the description of the step, if it contains the text; a part of it if it is long."
     ] = None
     files: Annotated[list[MatchedFile] | None, "Files with the text in their names, at most 20."] = None
     lines: Annotated[list[MatchedLine] | None, "Changed lines with the text, at most 20."] = None
-    more: Annotated[Literal[True] | None, "There are more files or lines than are listed."] = None
+    more: Annotated[Literal[True] | None, "There are more files or lines than listed."] = None
 
 
 @attrs.frozen(kw_only=True)
 class SearchResult:
-    """What was found."""
+    """The hits of a search."""
 
     hits: Annotated[list[Hit], "The hits, newest first."]
-    until: Annotated[str | None, "When the last entry began that was looked at. Absent if there is none."] = None
+    until: Annotated[str | None, "When the last searched entry began. Absent if there is none."] = None
     next_cursor: Annotated[
-        str | None, "The `cursor` to go on with. Absent if all of the history was looked through."
+        str | None, "The `cursor` for the next request. Absent if the whole history was searched."
     ] = None

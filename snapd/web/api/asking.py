@@ -86,8 +86,8 @@ class ApiRequest:
     def check_session(self) -> None:
         """Raises `UnknownSession` or `UnknownStep` if the step is not of the path's session; in a thread of `work`."""
         session, step = self.given["id"], self.given["stepId"]
-        found = self.ask("step/find", {"prefix": step, "sessionId": session, "limit": 1})["steps"]
-        if not any(each["stepId"] == step for each in found):
+        steps = self.ask("step/find", {"prefix": step, "sessionId": session, "limit": 1})["steps"]
+        if not any(each["stepId"] == step for each in steps):
             raise UnknownStep(f"session {session} has no step {step}", sessionId=session, stepId=step)
 
     async def work(self, work: Callable[[], T], executor: Executor | None = None) -> T:

@@ -48,8 +48,8 @@ async def content(asked: ApiRequest) -> Response:
     def work() -> tuple[bytes, str]:
         file = asked.params["file"]
         tree = asked.params.get("hash") or _now(asked, file)
-        found = asked.ask("snapshot/fileAt", {"hash": tree, "file": file})
-        return file_bytes(found["content"], found["encoding"]), "" if found["mode"] == _SYMLINK else found["file"]
+        answer = asked.ask("snapshot/fileAt", {"hash": tree, "file": file})
+        return file_bytes(answer["content"], answer["encoding"]), "" if answer["mode"] == _SYMLINK else answer["file"]
 
     data, name = await asked.work(work)
     kind = IMAGES.get(os.path.splitext(name)[1].lower(), PLAIN)
@@ -67,10 +67,10 @@ def _now(asked: ApiRequest, file: str) -> str:
 
 
 def _latest(asked: ApiRequest) -> str:
-    found = asked.ask("snapshot/list", {"limit": 1, "counts": False})["snapshots"]
-    if not found:
+    snapshots = asked.ask("snapshot/list", {"limit": 1, "counts": False})["snapshots"]
+    if not snapshots:
         raise UnknownSnapshot("this folder has no snapshot yet", hint="'snapd track' takes one")
-    return found[0]["hash"]
+    return snapshots[0]["hash"]
 
 
 async def status(asked: ApiRequest) -> Response:
@@ -84,9 +84,9 @@ async def status(asked: ApiRequest) -> Response:
     if why is None:
         try:
             working = asked.work(lambda: asked.ask("snapshot/status", {}), service.quick)
-            found = await asyncio.wait_for(working, SECONDS)
-            why = "; ".join(found.get("settingsProblems", ())) or None
-            answer["status"] = found
+            result = await asyncio.wait_for(working, SECONDS)
+            why = "; ".join(result.get("settingsProblems", ())) or None
+            answer["status"] = result
         except TimeoutError:
             why = f"the daemon has not answered for {SECONDS:.0f} seconds"
         except SnapdError as error:
@@ -98,8 +98,8 @@ async def status(asked: ApiRequest) -> Response:
     return as_json({"state": "on", **answer})
 
 
-def _off(found: StatusResult) -> str:
-    sources = (each["source"] for each in found.get("settings", ()) if each["name"] == "snapshot")
+def _off(result: StatusResult) -> str:
+    sources = (each["source"] for each in result.get("settings", ()) if each["name"] == "snapshot")
     return f"snapshots are turned off by the setting 'snapshot' ({next(sources, 'default')})"
 
 

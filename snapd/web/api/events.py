@@ -60,10 +60,10 @@ def _since(asked: ApiRequest) -> int | None:
 
 
 def _missed(asked: ApiRequest, since: int) -> list[Event]:
-    found = asked.ask("snapshot/events", {"since": since})
-    if found.get("reset"):
-        return [reset(found["latest"])]
-    return [notification(each["method"], each["params"]) for each in found["events"]]
+    answer = asked.ask("snapshot/events", {"since": since})
+    if answer.get("reset"):
+        return [reset(answer["latest"])]
+    return [notification(each["method"], each["params"]) for each in answer["events"]]
 
 
 class _Stream(Response):
@@ -103,14 +103,14 @@ class _Stream(Response):
         await self._pass_on(send, self._missed)
         self._missed = []
         while not self._waiting.has_ended.is_set():
-            found = await self._waiting.take(HEARTBEAT)
-            if found:
-                await self._pass_on(send, found)
+            result = await self._waiting.take(HEARTBEAT)
+            if result:
+                await self._pass_on(send, result)
             else:
                 await _send(send, b": still there\n\n")
 
-    async def _pass_on(self, send: Send, found: list[Event]) -> None:
-        for event in found:
+    async def _pass_on(self, send: Send, events: list[Event]) -> None:
+        for event in events:
             # events during the request to the daemon are in both lists
             if event.seq is None or event.is_reset or event.seq > self._seq:
                 self._seq = self._seq if event.seq is None else event.seq

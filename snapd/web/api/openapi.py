@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from .routes import Input, Route
 
-_ABOUT = (
+_DESCRIPTION = (
     "The history of one folder, and how to undo what agents did in it. Answers are the results of the "
     "methods of snapd's protocol. Every error is a problem (RFC 9457) with a `kind` that is stable, and a `hint` that "
     "says what to do. A name in a query or a body that the protocol does not know is refused."
@@ -37,7 +37,7 @@ def document(routes: Iterable[Route], cookie: str) -> dict[str, Any]:
     paths["/openapi.json"] = {"get": _itself()}
     return {
         "openapi": "3.1.0",
-        "info": {"title": "snapd", "version": __version__, "description": _ABOUT},
+        "info": {"title": "snapd", "version": __version__, "description": _DESCRIPTION},
         "security": [{"token": []}, {"cookie": []}],
         "paths": paths,
         "components": {
@@ -141,9 +141,9 @@ def _problems(kinds: Iterable[str]) -> dict[str, Any]:
     by_status: dict[int, list[str]] = {}
     for kind in kinds:
         by_status.setdefault(STATUS[kind], []).append(kind)
-    found = {str(status): _refusal(by_status[status]) for status in sorted(by_status)}
+    result = {str(status): _refusal(by_status[status]) for status in sorted(by_status)}
     # for a missing daemon and errors without a status of their own
-    return {**found, "default": _refusal([])}
+    return {**result, "default": _refusal([])}
 
 
 def _refusal(kinds: list[str]) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def _refusal(kinds: list[str]) -> dict[str, Any]:
 
 
 def _problem() -> dict[str, Any]:
-    said = {
+    fields = {
         "type": ("string", "`urn:snapd:problem:` and the kind."),
         "title": ("string", "The kind in words."),
         "status": ("integer", "The status of the answer."),
@@ -166,8 +166,8 @@ def _problem() -> dict[str, Any]:
     return {
         "type": "object",
         "description": "An error. It may have more fields that name what it is about, such as `field` or `file`.",
-        "properties": {name: {"type": kind, "description": doc} for name, (kind, doc) in said.items()},
-        "required": list(said),
+        "properties": {name: {"type": kind, "description": doc} for name, (kind, doc) in fields.items()},
+        "required": list(fields),
     }
 
 

@@ -102,22 +102,22 @@ def _known(route: Route, given: Mapping[str, Any], place: str) -> dict[str, Inpu
     own |= {alias: own[name] for alias, name in route.aliases.items() if name in own}
     known: dict[str, Input] = {}
     for name in given:
-        found = own.get(name)
+        result = own.get(name)
         shown = name.encode("utf-8", "replace").decode("utf-8")[:100]
-        if found is None and (route.verb == "POST" or name not in _OF_THE_WIRE):
+        if result is None and (route.verb == "POST" or name not in _OF_THE_WIRE):
             names = [each.name for each in route.inputs if each.place == place]
             hint = f"{did_you_mean(shown, names)}this route knows: {', '.join(names) or 'none'}"
             raise InvalidParams(f"{shown}: is unknown", hint=hint, field=shown)
-        if found is not None and found in known.values():
+        if result is not None and result in known.values():
             raise InvalidParams(f"{shown}: is given twice", hint="give it once", field=shown)
-        if found is not None and found.place == "path":
+        if result is not None and result.place == "path":
             raise InvalidParams(f"{shown}: is already given in the path", hint="give it once", field=shown)
-        if found is not None and found.place != place:
+        if result is not None and result.place != place:
             raise InvalidParams(
-                f"{shown}: belongs in the {found.place}", hint=f"move it to the {found.place}", field=shown
+                f"{shown}: belongs in the {result.place}", hint=f"move it to the {result.place}", field=shown
             )
-        if found is not None:
-            known[name] = found
+        if result is not None:
+            known[name] = result
     return known
 
 

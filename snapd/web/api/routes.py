@@ -70,7 +70,7 @@ class Route:
     def _its_inputs(self) -> tuple[Input, ...]:
         in_path = _NAME.findall(self.path)
         place: Literal["query", "body"] = "query" if self.verb == "GET" else "body"
-        found = []
+        matches = []
         for field in fields_of(self.params):
             wire = wire_name(field.name)
             if wire in _OF_THE_CONNECTION:
@@ -79,19 +79,19 @@ class Route:
             required = field.default is attrs.NOTHING
             kind, doc = _present(field.type), field.metadata["doc"]
             if name in in_path:
-                found.append(Input(name, "path", (wire,), kind, doc, True))
+                matches.append(Input(name, "path", (wire,), kind, doc, True))
             elif place == "query" and isinstance(kind, type) and attrs.has(kind):
                 # a query has no objects
                 for each in fields_of(kind):
                     part = wire_name(each.name)
-                    found.append(Input(part, place, (wire, part), each.type, each.metadata["doc"], False))
+                    matches.append(Input(part, place, (wire, part), each.type, each.metadata["doc"], False))
             else:
-                found.append(Input(name, place, (wire,), kind, doc, required))
-        found.append(Input(WORKSPACE, "query", (), str, _ABOUT_WORKSPACE, False))
+                matches.append(Input(name, place, (wire,), kind, doc, required))
+        matches.append(Input(WORKSPACE, "query", (), str, _ABOUT_WORKSPACE, False))
         if self.of_session:
-            found.insert(0, Input("id", "path", (), str, "The session of the step.", True))
-        assert sorted(in_path) == sorted(each.name for each in found if each.place == "path"), self.path
-        return tuple(found)
+            matches.insert(0, Input("id", "path", (), str, "The session of the step.", True))
+        assert sorted(in_path) == sorted(each.name for each in matches if each.place == "path"), self.path
+        return tuple(matches)
 
 
 def _present(annotation: Any) -> Any:

@@ -92,10 +92,10 @@ class Search:
                 return {**answer, "nextCursor": self._cursor(position)}
             answer["until"] = entry["at"]
             if entry["kind"] == "message":
-                found, next_file = message_hit(self._needle, entry), None
+                result, next_file = message_hit(self._needle, entry), None
             else:
-                found, next_file = Step(self._ask, self._needle, entry["step"]).look(position.file, is_late)
-            answer["hits"] += [found] if found is not None else []
+                result, next_file = Step(self._ask, self._needle, entry["step"]).look(position.file, is_late)
+            answer["hits"] += [result] if result is not None else []
             if next_file is not None:
                 return {**answer, "nextCursor": self._cursor(attrs.evolve(position, file=next_file))}
         return answer
@@ -194,27 +194,27 @@ class Step:
 
         Returns the hit and the file to continue with: None if the whole step has been searched.
         """
-        found: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         if first == 0:
-            found |= self._named()
+            result |= self._named()
         done: int | None = None
         if "texts" in self._needle.places:
             lines, done = self._lines(first, is_late)
             if lines:
-                found["lines"] = lines[:MATCHES]
+                result["lines"] = lines[:MATCHES]
             if len(lines) > MATCHES:
-                found["more"] = True
-        if not found:
+                result["more"] = True
+        if not result:
             return None, done
         known = ("sessionId", "stepId", "messageId", "agent", "tool", "description")
         about = {name: value for name, value in self._step.items() if name in known}
-        return {"kind": "step", **about, "at": self._step["startedAt"], **found}, done
+        return {"kind": "step", **about, "at": self._step["startedAt"], **result}, done
 
     def _named(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         needle = self._needle
         if "prompts" in needle.places and needle.is_in(self._step.get("description")):
-            found["prompt"] = needle.around(self._step["description"])
+            result["prompt"] = needle.around(self._step["description"])
         if "files" in needle.places:
             named = [
                 each
@@ -222,10 +222,10 @@ class Step:
                 if any(needle.is_in(name) for name in (each["file"], each.get("renamedFrom")))
             ]
             if named:
-                found["files"] = [_file(each) for each in named[:MATCHES]]
+                result["files"] = [_file(each) for each in named[:MATCHES]]
             if len(named) > MATCHES:
-                found["more"] = True
-        return found
+                result["more"] = True
+        return result
 
     def _lines(self, first: int, is_late: Callable[[], bool]) -> tuple[list[dict[str, Any]], int | None]:
         """Matching changed lines, one more than are listed at most, and the file to continue with."""

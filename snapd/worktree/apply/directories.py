@@ -36,7 +36,7 @@ class DirectoryChanges:
         self._root = root
         self._permissions = dict(plan.permissions)
         self._call = call
-        self._made: list[RelPath] = []
+        self.made: list[RelPath] = []
         self.changed: set[RelPath] = set()
 
     def make_ahead(self, directories: Sequence[RelPath], leaving: set[RelPath]) -> bool:
@@ -101,14 +101,14 @@ class DirectoryChanges:
                 raise
         else:
             self.changed.add(above)
-            self._made.append(path)
+            self.made.append(path)
         finally:
             os.close(descriptor)
 
     def take_back(self) -> None:
         """Removes the directories that were made."""
         # inner ones first: threads added them in any order
-        for path in sorted(self._made, reverse=True):
+        for path in sorted(self.made, reverse=True):
             above, _, name = path.rpartition(b"/")
             # a directory that another program has used or moved since stays
             with contextlib.suppress(OSError), opened_directory(self._root, above) as descriptor:
@@ -116,7 +116,7 @@ class DirectoryChanges:
 
     def narrowed(self) -> Iterator[tuple[RelPath, int]]:
         """Yields the new directories with final permissions that do not allow writing files into them."""
-        for path in self._made:
+        for path in self.made:
             permissions = self._permissions.get(path, 0o700)
             if permissions & 0o700 != 0o700:
                 yield path, permissions

@@ -451,7 +451,7 @@ class DriftFinder:
     state: TreeState
     query: DriftQuery
     unfinished: bool
-    _found: list[DriftedFile] = attrs.field(factory=list)
+    _drifted: list[DriftedFile] = attrs.field(factory=list)
     _bytes: int = 0
     _truncated: bool = False
     _unread_below: set[DirectoryNode] = attrs.field(factory=set)
@@ -467,7 +467,7 @@ class DriftFinder:
             self._directory(b"", self.query.base, self.state.root)
         except _EnoughError:
             self._truncated = True
-        drifted_files = tuple(sorted(self._found, key=lambda drifted: drifted.path))
+        drifted_files = tuple(sorted(self._drifted, key=lambda drifted: drifted.path))
         return Drift(drifted_files, self._truncated, self.unfinished)
 
     def _directory(self, path: RelPath, old: ObjectId | None, node: DirectoryNode) -> None:
@@ -532,6 +532,6 @@ class DriftFinder:
     def _add(self, path: RelPath, was: Entry | None, now: Entry | None, data: bytes | None = None) -> None:
         if now is None and self.state.coverage.is_left_out(path):
             return
-        if len(self._found) >= self.query.max_files:
+        if len(self._drifted) >= self.query.max_files:
             raise _EnoughError
-        self._found.append(DriftedFile(path, was, now, data))
+        self._drifted.append(DriftedFile(path, was, now, data))

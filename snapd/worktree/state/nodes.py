@@ -66,6 +66,11 @@ class DirectoryNode:
         """Captured files and symlinks, packed."""
         return self._files if isinstance(self._files, PackedFiles) else PackedFiles.of(self._files)
 
+    @property
+    def is_packed(self) -> bool:
+        """Whether the files are packed now."""
+        return isinstance(self._files, PackedFiles)
+
     def pack(self) -> None:
         """Packs the files until one of them is used."""
         self._files = self.packed_files

@@ -219,7 +219,7 @@ def test_what_is_no_file_is_told(user: User, what: str) -> None:
 def test_executables_of_others_are_left_alone(user: User) -> None:
     theirs = user.write(user.at / "Documents/Cline/Hooks/PreToolUse", "#!/bin/sh\necho mine\n")
     said = user.agent("install", "cline")
-    assert (said.code, "somebody else's" in said.text) == (3, True)
+    assert (said.code, "not from snapd" in said.text) == (3, True)
     assert theirs.read_text("utf-8") == "#!/bin/sh\necho mine\n"
     ours = theirs.with_name("PostToolUse")
     assert ours.stat().st_mode & 0o111
@@ -317,7 +317,7 @@ def test_an_edited_file_of_snapds_is_not_removed(
     monkeypatch.setattr("sys.argv", [user.program("other/snapd", "cat > /dev/null")])
     for action in ("uninstall", "install"):
         said = user.agent(action, name)
-        assert (said.code in (1, 3), "somebody edited" in said.text) == (True, True)
+        assert (said.code in (1, 3), "edited after snapd wrote it" in said.text) == (True, True)
         assert path.read_bytes() == edited
 
 

@@ -223,7 +223,7 @@ def test_a_renamed_folder_is_named_offered_its_history_and_kept(own_home: Home) 
         "transcript_path": "t",
     }
     hook = {"SNAPD_HOOK_SECONDS": "60"}
-    for told in (f"this folder was {old}", ""):
+    for told in (f"this folder was at {old} before", ""):
         said = own_home.run(new, "hook", stdin=json.dumps(prompt).encode(), env=hook).text
         assert told in said if told else not said
     assert words in own_home.ok(new, "status")

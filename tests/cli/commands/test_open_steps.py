@@ -22,7 +22,7 @@ def begun(home: Home, project: str, *args: str) -> str:
 def test_they_are_shown_with_their_age(home: Home, project: str) -> None:
     step = begun(home, project, "--session", "s1", "--agent", "claude", "--tool", "Edit")
     status = home.ok(project, "status")
-    assert re.search(rf"^open +{step[:SHORTEST]} claude Edit for \d+ seconds?$", status, re.MULTILINE)
+    assert re.search(rf"^open +{step[:SHORTEST]} Claude Code Edit for \d+ seconds?$", status, re.MULTILINE)
     assert "snapd step end --all" in status
     assert re.search(r"Edit +open for \d+ seconds?", home.ok(project, "log"))
     (shown,) = json.loads(home.ok(project, "status", "--json"))["openSteps"]
@@ -84,7 +84,7 @@ def test_what_an_editor_saves_under_an_open_step_is_yours(home: Home, project: s
         home.ok(project, "step", "end", step)
     log = home.ok(project, "log")
     assert re.search(r"you\n.*M README.md  \+1 -0", log)
-    assert re.search(r"claude.*\n(.*\n)*.*M README.md  \+2 -0", log)
+    assert re.search(r"Claude Code.*\n(.*\n)*.*M README.md  \+2 -0", log)
     home.ok(project, "undo", "--yes", step)
     with open(f"{project}/README.md", "rb") as file:
         assert file.read() == b"you\n# read\n"

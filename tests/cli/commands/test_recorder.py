@@ -166,14 +166,14 @@ def test_what_says_nothing_new_ends_no_step() -> None:
     daemon.tell("session/didChange", session={}, step={"stepId": "other", "state": "applied"})
     daemon.tell("snapshot/didTrack", hash="a")
     daemon.wait_until_heard()
-    assert made._left() is None
+    assert made.seconds_left() is None
     daemon.tell("snapshot/didChange", base="a", files=["f"])
     daemon.wait_for(*START, *TURN)
     # told before the step ended, and heard afterwards; and that it ended
     daemon.tell("snapshot/didChange", base="a", files=["f", "g"])
     daemon.tell("session/didChange", session={}, step={"stepId": "step1", "state": "applied"})
     daemon.wait_until_heard()
-    assert made._left() is None
+    assert made.seconds_left() is None
     daemon.tell("snapshot/didTrack", hash="b")
     daemon.tell("snapshot/didRevert", after="r")
     daemon.tell("snapshot/didTrack", hash="r")

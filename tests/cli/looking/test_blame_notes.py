@@ -37,8 +37,8 @@ def test_who_wrote_lines_of_commits(home: Home, project: str, commit: str) -> No
     table = [(line[:24].rstrip(), line.split("  ")[-1]) for line in home.ok(project, "blame", "f.txt").splitlines()]
     assert table == [
         (f"git {commit[:8]} Author", "0"),
-        (f"git {commit[:8]} claude", "1"),
-        (f"{step[:SHORTEST]} codex", "new"),
+        (f"git {commit[:8]} Claude Code", "1"),
+        (f"{step[:SHORTEST]} Codex", "new"),
         (f"git {commit[:8]} Author", "3"),
         (f"git {commit[:8]} Some Body", "4"),
         (f"git {commit[:8]} Author", "5"),

@@ -88,13 +88,13 @@ HISTORY = [
 ]
 PICTURE = """\
        ┊      today
-       ┊ ╭    claude  5f1c0a22  open  rework the parser
+       ┊ ╭    Claude Code  5f1c0a22  open  rework the parser
 14:36  ┊ ◎    aaaaaaa4  Bash  npm test  open for 4 minutes
 14:36  ◦ │    you
        ┊ │              A notes.md  +2 -0
 14:35  ┊ ◆    undo      aaaaaaa1 Edit
        ┊ │              M src/a.py  +1 -1
-       ┊ │ ╭  codex
+       ┊ │ ╭  Codex
 14:34  ┊ │ ●  bbbbbbb0  2 files
        ┊ │ │            A logo.png  binary
        ┊ │ │            M src/a.py  +1 -1  shared
@@ -165,7 +165,7 @@ def test_a_step_is_called_after_what_it_changed() -> None:
         *("00000005  Bash  make", "          M a  +1 -1", "          M b  +1 -1", ""),
     ]
     lines = draw(history, SESSIONS, plain(), 40, NOW).split("\n")
-    assert lines[1:4] == ["       ┊ ╭  codex", "14:36  ┊ ●  00000001", "       ┊ │    R …c/a.py → …c/b.py  +0 -0"]
+    assert lines[1:4] == ["       ┊ ╭  Codex", "14:36  ┊ ●  00000001", "       ┊ │    R …c/a.py → …c/b.py  +0 -0"]
     at = lines.index("14:33  ┊ ○  00000004  undone")
     assert lines[at + 1] == "       ┊ │    M …/a/a/a/a/the end  +1 -1"
 
@@ -230,14 +230,14 @@ def test_a_plan_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_line_for_each_entry() -> None:
     lines = [entry_line(entry, SESSIONS, plain(), 80, NOW) for entry in HISTORY]
     assert lines == [
-        "aaaaaaa4  14:36   claude      Bash npm test  open",
-        "01234567  14:36   you         notes.md +2 -0",
-        "01234567  14:35   claude      undo aaaaaaa1  +1 -1",
-        "bbbbbbb0  14:34   codex       2 files  +2 -2",
-        "aaaaaaa2  14:33   claude      Read",
-        "aaaaaaa5  20 Nov  claude      Edit  +1 -1  partly undone",
-        "aaaaaaa1  20 Nov  claude      Edit  +1 -1  undone",
-        "01234567  19 Nov  you         restore  +0 -9",
+        "aaaaaaa4  14:36   Claude Code  Bash npm test  running",
+        "01234567  14:36   you          notes.md +2 -0",
+        "01234567  14:35   Claude Code  undo aaaaaaa1  +1 -1",
+        "bbbbbbb0  14:34   Codex        2 files  +2 -2",
+        "aaaaaaa2  14:33   Claude Code  Read",
+        "aaaaaaa5  20 Nov  Claude Code  Edit  +1 -1  partly undone",
+        "aaaaaaa1  20 Nov  Claude Code  Edit  +1 -1  undone",
+        "01234567  19 Nov  you          restore  +0 -9",
     ]
 
 
@@ -304,9 +304,9 @@ def test_a_lane_is_used_again() -> None:
 
 
 TABLE = """\
-session   agent   name               started         steps  undo  redo
-codex     codex                      40 minutes ago      3     2     1  ended
-5f1c0a22  claude  rework the parser  40 minutes ago      3     2     1  open"""
+session   agent        name             started         steps  undo  redo
+codex     Codex                         40 minutes ago      3     2     1  ended
+5f1c0a22  Claude Code  rework the par…  40 minutes ago      3     2     1  open"""
 
 
 def test_the_table_of_sessions() -> None:

@@ -87,7 +87,7 @@ def test_log(home: Home, project: str) -> None:
     take(home, project, "codex", {})
     assert shape(home.ok(project, "log")) == [
         "       ┊      today",
-        "       ┊ ╭    claude  open",
+        "       ┊ ╭    Claude Code  open",
         "hh:mm  ┊ ◆    undo      ######## Edit",
         "       ┊ │              D a.txt  +0 -1",
         "       ┊ │ ╭  session  codex  open",
@@ -134,7 +134,7 @@ def test_sessions(home: Home, project: str) -> None:
     assert [re.sub(r"now|\d+ \w+ ago", "", line).split() for line in lines] == [
         ["session", "agent", "name", "started", "steps", "undo", "redo"],
         ["codex", "1", "1", "0", "open"],
-        ["claude", "claude", "1", "0", "1", "open"],
+        ["claude", "Claude", "Code", "1", "0", "1", "open"],
     ]
 
 

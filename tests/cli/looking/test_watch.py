@@ -200,7 +200,7 @@ def test_the_loss_of_the_daemon_is_printed(capsys: pytest.CaptureFixture[str]) -
         (RECONNECTED, {}),
         told(9),
     ):
-        watching.hear(Notification(method, params))
+        watching.on_notification(Notification(method, params))
     shown = capsys.readouterr()
     assert [json.loads(line)["params"]["seq"] for line in shown.out.splitlines()] == [7, 8, 9]
     assert [line for line in shown.err.splitlines() if not line.startswith("hint: ")] == [

@@ -67,7 +67,7 @@ def test_commands_within_sentences_are_spelled_right(page: Path) -> None:
             continue
         options = [word.partition("=")[0] for word in words[1:] if re.match(r"--?[a-z]", word)]
         options = options[: words.index("--")] if "--" in words else options
-        wrong += [code for option in options if option not in command._option_string_actions]
+        wrong += [code for option in options if option not in command.options]
     assert wrong == []
 
 

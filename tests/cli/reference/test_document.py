@@ -23,7 +23,7 @@ def test_every_command_with_every_option_and_an_example(words: str) -> None:
     section = DOCUMENT.partition(f"\n### snapd {words}\n")[2].partition("\n##")[0]
     everywhere = DOCUMENT.partition("\n## Options that most commands have\n")[2].partition("\n## ")[0]
     assert f"$ snapd {words}" in section
-    for option in COMMANDS[words]._option_string_actions.keys() - {"-h", "--help"}:
+    for option in COMMANDS[words].options.keys() - {"-h", "--help"}:
         assert re.search(rf"`{option}[ `]", section + everywhere), f"{words} {option}"
     assert f"(#snapd-{words.replace(' ', '-')})" in DOCUMENT
 

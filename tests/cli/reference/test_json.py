@@ -133,7 +133,7 @@ def test_every_command_has_an_answer_or_a_reason() -> None:
         assert bool(every[words].answer) != bool(every[words].without_json), (
             f"{words}: say what --json prints, or why not"
         )
-        assert ("--json" in parser._option_string_actions) == bool(every[words].answer), words
+        assert ("--json" in parser.options) == bool(every[words].answer), words
         assert (words in CALLS) == bool(every[words].answer), f"{words}: add calls of it to CALLS"
 
 

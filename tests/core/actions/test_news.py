@@ -19,7 +19,7 @@ NOTHING: tuple[list[str], list[str], list[str]] = ([], [], [])
 
 def news(agents: Agents, session: str = "one") -> tuple[list[str], list[str], list[str]]:
     """The steps that were undone and redone, and the files that differ."""
-    found = agents.bench.workspace.news.tell(session, Call())
+    found = agents.bench.workspace.news.take_news(session, Call())
     return ids(found.undone), ids(found.redone), [os.fsdecode(file.path) for file in found.files]
 
 
@@ -126,7 +126,7 @@ class Model:
     then: dict[str, bytes] = attrs.field(factory=dict)
     foreign: set[str] = attrs.field(factory=set)
 
-    def tell(self, now: dict[str, bytes]) -> list[str]:
+    def take_news(self, now: dict[str, bytes]) -> list[str]:
         files = sorted(name for name in self.own & self.foreign if now[name] != self.then[name])
         self.then, self.foreign = dict(now), set()
         return files
@@ -161,4 +161,4 @@ def test_random_histories(tmp_path: Path, seed: int) -> None:
                 model.foreign |= set() if session == who else set(real)
         else:
             session = who.split()[1]
-            assert news(agents, session) == ([], [], models[session].tell(now)), (seed, number)
+            assert news(agents, session) == ([], [], models[session].take_news(now)), (seed, number)

@@ -260,9 +260,9 @@ def test_a_file_that_a_watching_client_saw_under_another_name_is_new(agents: Age
     step = agents.begin("s")
     bench.write({"draft": b"d\n"})
     writer = bench.workspace.writer
-    tree = writer._store.last
+    tree = bench.workspace.store.last
     assert tree is not None
-    writer.work_tree.drift(DriftQuery(tree, writer._store.read_tree, writer.settings, (), 9, 9000), Call())
+    writer.work_tree.drift(DriftQuery(tree, bench.workspace.store.read_tree, writer.settings, (), 9, 9000), Call())
     while time.time_ns() < os.stat(bench.path("draft")).st_ctime_ns + 50_000_000:
         pass
     os.rename(bench.path("draft"), bench.path("final"))

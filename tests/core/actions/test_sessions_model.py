@@ -292,7 +292,7 @@ class Machine:
 
     @property
     def timeline(self) -> Timeline:
-        return self.bench.workspace.sessions._timeline
+        return self.bench.workspace.store.timeline
 
     def told(self) -> dict[str, TimelineStep]:
         return {view.step.step_id: view.step for name in SESSIONS for view in self.agents.steps(name)}

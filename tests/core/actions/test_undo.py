@@ -356,8 +356,8 @@ def test_what_is_kept_of_the_news_is_bounded(agents: Agents) -> None:
     event_log = bench.workspace.event_log
     for number in range(4):
         agents.step("one", {f"many/{name}": b"%d" % number for name in range(300)})
-    assert event_log._files <= KEPT_FILES
-    assert event_log._files >= 4 * 300
+    assert event_log.file_count <= KEPT_FILES
+    assert event_log.file_count >= 4 * 300
 
 
 def test_deep_parts(agents: Agents) -> None:

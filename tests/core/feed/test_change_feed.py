@@ -111,7 +111,7 @@ class Told:
     def look(self) -> list[DriftNotice]:
         """What is told by one look."""
         self.events.clear()
-        self.bench.workspace.writer._drift_notifier.look(Call())
+        self.bench.workspace.writer.feed.notifier.look(Call())
         return list(self.events)
 
     def files(self) -> list[tuple[str, str, int, int, bool]]:
@@ -467,7 +467,7 @@ def test_it_looks_when_it_starts_and_when_it_hears() -> None:
 def test_a_snapshot_that_failed_is_looked_after(told: Told) -> None:
     workspace = told.bench.workspace
     looking = Looking()
-    workspace.writer.feed._drift_notifier = looking  # type: ignore[assignment]
+    workspace.writer.feed.notifier = looking  # type: ignore[assignment]
     workspace.feed.listen(True)
     looking.looked.get(timeout=PATIENCE)
     # from now on the clock says nothing
@@ -510,7 +510,7 @@ def test_closed_while_it_waits_for_its_turn(told: Told) -> None:
     workspace = told.bench.workspace
     told.bench.write({"a.txt": b"other\n"})
     reached = threading.Event()
-    writing = workspace.writer._drift_notifier._writing
+    writing = workspace.writer.feed.notifier.writing
 
     @contextmanager
     def reaching(call: Call) -> Iterator[None]:
@@ -518,7 +518,7 @@ def test_closed_while_it_waits_for_its_turn(told: Told) -> None:
         with writing(call):
             yield
 
-    workspace.writer._drift_notifier._writing = reaching
+    workspace.writer.feed.notifier.writing = reaching
     with workspace.writer.turn(Call()):
         workspace.feed.listen(True)
         assert reached.wait(PATIENCE)

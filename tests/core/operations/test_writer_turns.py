@@ -55,7 +55,7 @@ def test_a_repair_that_waited_for_a_close_touches_neither_the_next_folder_nor_th
     """The number of the folder's descriptor goes to another folder, and the store to another process."""
     bench.track()
     stale = bench.workspace
-    number = stale.work_tree._descriptor  # type: ignore[attr-defined]
+    number = stale.work_tree.descriptor
     identity = os.fstat(number)
     failure: list[BaseException] = []
 
@@ -98,7 +98,7 @@ def test_closing_again_closes_no_descriptor_of_somebody_else(bench: Bench, tmp_p
     for descriptor in taken:
         os.fstat(descriptor)
         os.close(descriptor)
-    bench._is_open = False
+    bench.is_open = False
 
 
 def test_housekeeping_of_a_closed_workspace_does_nothing(bench: Bench) -> None:

@@ -46,7 +46,7 @@ async def test_who_works_long_does_not_count() -> None:
     end.set()
     await asyncio.gather(*tasks)
     # each turn was given back once: there are as many as before, and no more
-    turns._short_seconds = LONG
+    turns.short_seconds = LONG
     begun.clear()
     end.clear()
     tasks = [asyncio.ensure_future(_works(turns, number, begun, end)) for number in range(WORKERS)]
@@ -99,4 +99,4 @@ async def test_one_who_gives_up_waiting_leaves_no_turn_behind() -> None:
     end.set()
     await asyncio.gather(*tasks, return_exceptions=True)
     assert begun == [*range(AT_ONCE), WORKERS - 1]
-    assert turns._free == AT_ONCE
+    assert turns.free == AT_ONCE

@@ -119,9 +119,9 @@ async def test_random_histories(seed: int) -> None:
     results = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 30)
     # everything ends, and no promise was broken
     assert [result for result in results if isinstance(result, Exception)] == []
-    assert not queue._lanes
-    assert not queue._writing
-    assert not queue._documents
+    assert not queue.lanes
+    assert not queue.writing
+    assert not queue.documents
 
 
 async def test_a_ticket_that_fails_may_have_nobody_who_waits_for_it() -> None:

@@ -16,7 +16,7 @@ from snapd.model.snapshot import Coverage, ObjectId, Snapshot
 from snapd.model.timeline import Event, SessionEnded, SessionStarted, StepBegun, StepEnded
 from snapd.store.fsck.checkers import check_closed
 from snapd.store.repository import FORMAT_VERSION
-from snapd.store.timeline.chain import SESSIONS
+from snapd.store.timeline.chain import chain_of_session
 from snapd.store.usage.usage import usage
 from tests.store.fsck import damage
 from tests.store.fsck.damage import blob_id, git_is_content, loose
@@ -481,10 +481,9 @@ def test_no_store(tmp_path: Path) -> None:
 def test_a_timeline_from_which_a_session_was_dropped_is_sound(steps: Steps) -> None:
     add_session(steps, "A", 1)
     timeline = steps.store.timeline
-    (chain,) = (name for name in timeline._opened_chains().heads if name.startswith(SESSIONS))
     steps.store.append(Event(timeline.next_seq, 1_700_000_000_000, None, None, SessionEnded("A")))
     steps.store.append(Event(timeline.next_seq, 1_700_000_000_001, None, None, SessionStarted("B", None, None)))
-    timeline.drop([chain], ())
+    timeline.drop([chain_of_session("A")], ())
     assert kinds(steps.store.check(Call(), quick=True, alone=True)) == []
     steps.store.close()
     assert kinds(closed(steps)) == []

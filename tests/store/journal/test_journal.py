@@ -211,14 +211,14 @@ def test_a_power_cut_at_any_sync(
     disk = Disk(steps.path, monkeypatch)
     found: list[tuple[Path, dict[ObjectId, tuple[Files, Coverage]], bool]] = []
     expired = False
-    note = disk._note
+    note = disk.note
 
     def cut(descriptor: int) -> None:
         note(descriptor)
         where = disk.after_a_cut(tmp_path / f"after {len(found)}", names_stay)
         found.append((where, dict(steps.answered), expired))
 
-    monkeypatch.setattr(disk, "_note", cut)
+    monkeypatch.setattr(disk, "note", cut)
     for number in range(4):
         steps.take(step(number), OTHER if number == 2 else Coverage())
     steps.store.repository.journal.checkpoint()
@@ -544,16 +544,16 @@ def test_a_checkpoint_that_failed_writes_all_anew(
     with contextlib.ExitStack() as held:
         files = [path for path in steps.path.rglob("*") if path.is_file() and path.parent.name != "journal"]
         # held open, so that no inode number comes again
-        lost = {os.fstat(held.enter_context(open(path, "rb")).fileno()).st_ino for path in files} - set(disk._bytes)
+        lost = {os.fstat(held.enter_context(open(path, "rb")).fileno()).st_ino for path in files} - set(disk.contents)
         held.callback(disk.close)
-        note = disk._note
+        note = disk.note
 
         def forgetful(descriptor: int) -> None:
             note(descriptor)
             if os.fstat(descriptor).st_ino in lost:
-                disk._bytes[os.fstat(descriptor).st_ino] = b""
+                disk.contents[os.fstat(descriptor).st_ino] = b""
 
-        monkeypatch.setattr(disk, "_note", forgetful)
+        monkeypatch.setattr(disk, "note", forgetful)
         steps.take(step(9))
         steps.store.repository.journal.checkpoint()
         assert journals(steps) == []
@@ -611,7 +611,7 @@ def test_what_waits_can_be_read_and_is_bounded(steps: Steps, monkeypatch: pytest
     assert read_files(steps.store, tree) == BASE
     for _ in range(20):
         steps.store_files({"noise": os.urandom(500)})
-        assert steps.store.repository.journal._waiting_bytes < 4000
+        assert steps.store.repository.journal.waiting_bytes < 4000
     last = steps.store_files({"noise": b"last"})
     (entry,) = steps.store.read_tree(last)
     assert steps.store.blob_size(entry.oid) == 4
@@ -665,9 +665,11 @@ def test_what_was_refused_is_not_taken_for_lost(
 @pytest.mark.parametrize("bound", ["FILE_FRAMES", "FILE_BYTES"])
 def test_a_new_file_is_begun_and_the_old_one_goes(steps: Steps, monkeypatch: pytest.MonkeyPatch, bound: str) -> None:
     monkeypatch.setattr(journal, bound, 4 if bound == "FILE_FRAMES" else 3000)
+    reached: list[str] = []
+    monkeypatch.setattr(failpoints, "listener", reached.append)
     for number in range(40):
         steps.take(step(number))
-        assert len(steps.store.repository.journal._file.objects if steps.store.repository.journal._file else ()) < 30
+    assert 5 <= reached.count("journal.begin") < 40
     settle_behind()
     assert len(journals(steps)) <= 1
     steps.kill()

@@ -138,7 +138,7 @@ def test_nothing_happens_below_the_limits(steps: Steps) -> None:
     pack_steps(steps, 3)
     before = {path: path.stat().st_ino for path in [*loose(steps), *packs(steps)]}
     assert steps.store.scheduler.thread is None
-    steps.store.scheduler._run(CancelToken(), RepackNeed(scheduler.LOOSE_LIMIT, scheduler.PACK_LIMIT))
+    repack(steps.store.repository, RepackNeed(scheduler.LOOSE_LIMIT, scheduler.PACK_LIMIT), CancelToken())
     assert {path: path.stat().st_ino for path in [*loose(steps), *packs(steps)]} == before
 
 

@@ -50,10 +50,10 @@ class Telling:
         self.model = Model()
         self.now = 1_700_000_000_000
         self.store = Store(str(path), None)
-        self._files = {"a.txt": b"first\n", "d/b": b"x" * 500}
+        self.files = {"a.txt": b"first\n", "d/b": b"x" * 500}
         self.gone: set[str] = set()
         self._number = 0
-        self._snapshot = self._stored(Coverage())
+        self.snapshot = self.stored(Coverage())
 
     @property
     def database(self) -> Path:
@@ -64,18 +64,18 @@ class Telling:
     def edit(self) -> SnapshotId:
         """Changes the work tree; gives what it is now, as the next event will see it."""
         self._number += 1
-        self._files["a.txt"] = b"edit %d\n" % self._number
+        self.files["a.txt"] = b"edit %d\n" % self._number
         coverage = Coverage(empty_dirs=(b"empty%d" % (self._number % 3),))
-        self._snapshot = self._stored(coverage)
-        return self.store.identify(self._snapshot)
+        self.snapshot = self.stored(coverage)
+        return self.store.identify(self.snapshot)
 
     def blob(self, data: bytes) -> ObjectId:
         """Stores a file that is in no tree."""
         return self.store.store_blob(data)
 
-    def _stored(self, coverage: Coverage) -> Snapshot:
+    def stored(self, coverage: Coverage) -> Snapshot:
         with self.store.batch() as batch:
-            tree = write_tree(batch, self._files)
+            tree = write_tree(batch, self.files)
             batch.commit()
         return Snapshot(tree, coverage)
 
@@ -104,7 +104,7 @@ class Telling:
 
     def event(self, what: EventPayload) -> Event:
         """The next event."""
-        found = self.store.identify(self._snapshot)
+        found = self.store.identify(self.snapshot)
         before = self.model.head
         seen = None
         if before is not None and before != found and not isinstance(what, Operated):
@@ -177,7 +177,7 @@ class Telling:
             rest: whether something of each step is left as it was.
             other: an operation that it takes back, or does again if it was taken back.
         """
-        before = self.store.identify(self._snapshot)
+        before = self.store.identify(self.snapshot)
         self.edit()
         merged = self.blob(b"merged by %s\n" % name.encode())
         effects = (
@@ -241,7 +241,7 @@ class Telling:
             database.connection.close()
         self.opened()
         # what waited to be stored with the next event is gone with the process; the files are not
-        self._snapshot = self._stored(self._snapshot.coverage)
+        self.snapshot = self.stored(self.snapshot.coverage)
 
     def closed(self) -> Path:
         """Closes the store; gives its database, for something to be done to it before `opened`."""

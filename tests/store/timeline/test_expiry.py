@@ -217,12 +217,12 @@ def test_snapshots_that_events_name_stay(telling: Telling, monkeypatch: pytest.M
     telling.edit()
     ended = telling.end("a")
     telling.edit()
-    only_tracked = telling._snapshot
+    only_tracked = telling.snapshot
     telling.store.record(only_tracked, "track")
     now[0] += 20 * 86400
     telling.now = int(now[0] * 1000)
     telling.edit()
-    telling.store.record(telling._snapshot, "track")
+    telling.store.record(telling.snapshot, "track")
     telling.end_session("goes on")
     telling.start("goes on")
     removed, _ = expire(telling, int(now[0] * 1000) - 1000)
@@ -240,9 +240,9 @@ def test_a_coverage_that_only_an_event_names_stays(telling: Telling) -> None:
     event = telling.begin("goes on", "a")
     assert event.head is not None
     first = telling.store.load(event.head)
-    telling._snapshot = Snapshot(first.tree, telling.store.load(telling.edit()).coverage)
+    telling.snapshot = Snapshot(first.tree, telling.store.load(telling.edit()).coverage)
     telling.end("a")
-    assert telling.store.identify(telling._snapshot).coverage != event.head.coverage
+    assert telling.store.identify(telling.snapshot).coverage != event.head.coverage
     expire_all(telling.store)
     telling.reopen()
     assert telling.store.load(event.head) == first

@@ -66,7 +66,7 @@ class Refusal:
 def refused(telling: Telling) -> None:
     """Tells a step and its snapshot, which must leave nothing; what comes later must not bring it back."""
     telling.edit()
-    tree = telling._snapshot.tree
+    tree = telling.snapshot.tree
     event = telling.event(StepBegun("refused", "two", 2, None, None, None, None, None))
     with pytest.raises(StorageFull):
         telling.store.append(event)
@@ -83,7 +83,7 @@ def test_a_full_disk_leaves_neither(telling: Telling, name: str, at: int) -> Non
         refusal = Refusal(patch, name, at)
         telling.edit()
         event = telling.event(StepBegun("refused", "two", 2, None, None, None, None, None))
-        tree = telling._snapshot.tree
+        tree = telling.snapshot.tree
         try:
             telling.store.append(event)
         except StorageFull:
@@ -114,7 +114,7 @@ def test_what_was_refused_does_not_come_back(telling: Telling, monkeypatch: pyte
     monkeypatch.undo()
     head = telling.model.head
     assert head is not None
-    telling._snapshot = telling.store.load(head)
+    telling.snapshot = telling.store.load(head)
     later = telling.event(SessionStarted("three", None, None))
     telling.store.append(later)
     telling.model.events.append(later)
@@ -143,7 +143,7 @@ def test_what_a_refused_step_placed_is_durable(
     with pytest.MonkeyPatch.context() as patch:
         Refusal(patch, "open", 0, lambda path, *_: ".lock" in str(path))
         refused(telling)
-    telling._snapshot = telling._stored(Coverage())
+    telling.snapshot = telling.stored(Coverage())
     event = telling.event(StepBegun("again", "two", 2, None, None, None, None, None))
     event = attrs.evolve(event, seq=telling.store.timeline.next_seq)
     telling.store.append(event)
@@ -154,7 +154,7 @@ def test_what_a_refused_step_placed_is_durable(
     telling.path = found
     telling.opened()
     telling.check()
-    assert read_files(telling.store, telling._snapshot.tree)["a.txt"] == telling._files["a.txt"]
+    assert read_files(telling.store, telling.snapshot.tree)["a.txt"] == telling.files["a.txt"]
 
 
 @pytest.mark.parametrize("names_stay", [True, False])
@@ -272,7 +272,7 @@ def test_supposed_events_are_in_no_file_after_an_error(telling: Telling, monkeyp
     timeline = telling.store.timeline
     with timeline.simulation():
         timeline.simulate(telling.event(SessionStarted("supposed", None, None)))
-        timeline._use_memory(sqlite3.OperationalError("disk I/O error"))
+        timeline.use_memory(sqlite3.OperationalError("disk I/O error"))
     connection = sqlite3.connect(telling.database)
     assert connection.execute("SELECT COUNT(*) FROM sessions WHERE session_id = 'supposed'").fetchone() == (0,)
     connection.close()

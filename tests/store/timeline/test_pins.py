@@ -94,7 +94,7 @@ def test_an_empty_folder_can_be_named(telling: Telling) -> None:
     with telling.store.batch() as batch:
         batch.encoded_tree(b"")
         batch.commit()
-    telling._snapshot = Snapshot(EMPTY_TREE, Coverage())
+    telling.snapshot = Snapshot(EMPTY_TREE, Coverage())
     telling.start("one")
     telling.begin("one", "a")
     telling.reopen()

@@ -406,7 +406,7 @@ def test_the_store_keeps_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     tree = bench.track()
     move(bench, "old", "new")
     bench.track()
-    monkeypatch.setattr(bench.workspace.work_tree, "_hidden", b"new/b/store")
+    monkeypatch.setattr(bench.workspace.work_tree, "hidden", b"new/b/store")
     with counted() as passed:
         bench.restore(tree)
     assert bench.read() == FOLDER

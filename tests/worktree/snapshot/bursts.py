@@ -187,7 +187,7 @@ class Generator:
     def burst(self) -> Burst:
         """What happens between two snapshots."""
         dice = self.dice
-        steps = [self._edit() for _ in range(dice.choice((0, 1, 1, 1, 2, 3, 5, 12)))]
+        steps = [self.edit_step() for _ in range(dice.choice((0, 1, 1, 1, 2, 3, 5, 12)))]
         if dice.random() < 0.3:
             steps.insert(dice.randrange(len(steps) + 1), self._event())
         return steps
@@ -205,10 +205,10 @@ class Generator:
         if kind == "index":
             return kind, dice.choice(("add", "add", "remove")), self._file()
         if kind == "during":
-            return kind, dice.randrange(12), self._edit()
+            return kind, dice.randrange(12), self.edit_step()
         return (kind,)
 
-    def _edit(self) -> Step:
+    def edit_step(self) -> Step:
         # what is out of reach of the clocks: a mapping that is written to and not let go of, see `Run.edit`
         name, *arguments = self.dice.choice(self._edits)
         return ("edit", self.dice.random() < 0.3, name, *(make() for make in arguments))

@@ -49,7 +49,7 @@ def test_the_oracle_is_git(tmp_path: Path, seed: int) -> None:
     dice = random.Random(seed)
     for _ in range(8):
         for _ in range(dice.randrange(5, 40)):
-            edit = generator._edit()[2:]
+            edit = generator.edit_step()[2:]
             # git would wait for ever for a FIFO named `.gitattributes`
             if edit[0] != "fifo":
                 editor.make(edit)

@@ -95,7 +95,7 @@ def make_change(bench: Bench, change: Edit, *, heard: bool) -> None:
     clock = bench.workspace.work_tree.clock
     # where all queues of the user are in use there is none
     if heard and isinstance(clock, InotifyClock):
-        clock._gather()
+        clock.gather()
 
 
 def check_twice(bench: Bench) -> None:

@@ -13,7 +13,7 @@ from snapd.worktree.fs.listing import SIGNATURE
 from snapd.worktree.git.index import TrackedPaths
 from snapd.worktree.ignore import DirectoryRules, Scope, WorkspaceRules
 from snapd.worktree.state import tree_state as state
-from snapd.worktree.state.file_state import PackedFiles, Record, seeded_record
+from snapd.worktree.state.file_state import Record, seeded_record
 from snapd.worktree.state.nodes import DirectoryNode, Uncaptured
 from snapd.worktree.state.tree_state import TreeState
 
@@ -286,8 +286,8 @@ def test_the_other_names_of_a_file_are_found_by_its_inode() -> None:
         assert state.names_of_inodes({9}) == {below: {b"large"}}
         state.root.pack()
         below.pack()
-    assert isinstance(state.root._files, PackedFiles)
-    assert isinstance(below._files, PackedFiles)
+    assert state.root.is_packed
+    assert below.is_packed
 
 
 def test_an_inode_is_no_part_of_other_numbers() -> None:
@@ -334,7 +334,7 @@ def test_it_is_settled_once_all_is_in_a_snapshot() -> None:
 
 
 def is_packed(node: DirectoryNode) -> bool:
-    return isinstance(node._files, PackedFiles)
+    return node.is_packed
 
 
 def test_the_directories_used_last_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
 // Who wrote a line, in words.
 
-import type { BlamedLines } from "@snapd/client";
+import { agentTitle, type BlamedLines } from "@snapd/client";
 import { type Knowing, type Maker, makersOf } from "../model/makers";
 import { ago, firstLine, moment, stepNameInLine, turnName } from "../model/wording";
 import type { Author } from "./documentBlame";
@@ -58,7 +58,8 @@ export function makerOf(author: BlamedLines, folder: Knowing): Maker | undefined
 }
 
 function nameOf({ agent }: BlamedLines, maker: Maker | undefined): string {
-  return agent ?? maker?.agent ?? "an agent";
+  const name = agent ?? maker?.agent;
+  return name === undefined ? "an agent" : agentTitle(name);
 }
 
 /** The prompt, or where none is known what the step is called. */

@@ -1,6 +1,6 @@
 // Which folder, step and file a command is about, where nobody said so.
 
-import type { FileChange, Step } from "@snapd/client";
+import { agentTitle, type FileChange, type Step } from "@snapd/client";
 import type { ActingFolder } from "../acting/action";
 import { Refused } from "../acting/errors";
 import { exactName } from "../acting/names";
@@ -38,7 +38,9 @@ export async function chooseStep(
     placeholder: "Choose a step",
     rows: steps.map((step) => ({
       label: inList(capitalized(stepInSentence(step))),
-      description: [step.agent, step.state === "applied" ? undefined : stateInWords(step)].filter(Boolean).join(" · "),
+      description: [step.agent && agentTitle(step.agent), step.state === "applied" ? undefined : stateInWords(step)]
+        .filter(Boolean)
+        .join(" · "),
       detail: (step.files ?? []).map(({ file }) => file).join(", "),
       value: step,
     })),

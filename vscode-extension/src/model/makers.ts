@@ -1,6 +1,6 @@
 // Who made pending changes.
 
-import type { Owner, Step } from "@snapd/client";
+import { agentTitle, type Owner, type Step } from "@snapd/client";
 import type { FolderModel } from "./folder";
 import { type Turn, turnOfStep } from "./turns";
 import { stepInSentence, turnInSentence } from "./wording";
@@ -26,7 +26,8 @@ export function makersOf(folder: Knowing, owners: readonly Owner[]): readonly Ma
     const step = folder.step(stepId);
     const id = step === undefined ? undefined : turnOfStep(step);
     return {
-      agent: session?.agent ?? (session === undefined ? "an agent" : session.name),
+      agent:
+        session === undefined ? "an agent" : session.agent === undefined ? session.name : agentTitle(session.agent),
       step,
       turn: id === undefined ? undefined : folder.turn(id),
     };

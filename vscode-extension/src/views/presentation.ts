@@ -1,6 +1,6 @@
 // How an item looks: its texts and its icon. Nothing here knows VS Code.
 
-import type { Entry, Step } from "@snapd/client";
+import { agentTitle, type Entry, type Step } from "@snapd/client";
 import { entryKey, lastActivity } from "../model/history";
 import { splitName } from "../model/fileUris";
 import { type TurnState, filesChanged, turnKey } from "../model/turns";
@@ -73,7 +73,7 @@ export function present(item: Item, now: number): Presentation {
 export function presentInTimeline(item: FileItem, now: number): Presentation {
   const { entry, step, file, folder } = item;
   const name = step === undefined ? eventName(entry, (id) => folder.step(id)) : stepName(step);
-  const who = step === undefined ? undefined : step.agent;
+  const who = step?.agent === undefined ? undefined : agentTitle(step.agent);
   const undone = step?.state === "undone";
   const change = lines([file]);
   const when = ago(entry.at, now);
@@ -116,7 +116,8 @@ function ofFolder({ folder }: FolderItem): Presentation {
 
 function ofSession({ session, folder }: SessionItem, now: number): Presentation {
   const name = session.name;
-  const agent = session.agent === name ? undefined : session.agent;
+  const title = session.agent === undefined ? undefined : agentTitle(session.agent);
+  const agent = session.agent === name || title === name ? undefined : title;
   const steps = counted(session.stepCount, "step");
   const when = ago(lastActivity(session, folder.entries), now);
   const machine = otherMachine(session);
@@ -125,7 +126,7 @@ function ofSession({ session, folder }: SessionItem, now: number): Presentation 
     description: joined([agent, machine, steps, when]),
     tooltip: [
       name,
-      session.agent === undefined ? undefined : `Agent: ${session.agent}`,
+      title === undefined ? undefined : `Agent: ${title}`,
       `Session: ${session.sessionId}`,
       session.origin === undefined ? undefined : `Fetched from: ${session.origin.remote} (${session.origin.host})`,
       session.takenOver === undefined ? undefined : `Taken over by: ${session.takenOver.host}`,
@@ -261,7 +262,7 @@ function ofFile(item: FileItem): Presentation {
 function stepFacts(step: Step): string[] {
   const facts = [
     `${stepNumber(step)}, ${stateInWords(step)}`,
-    step.agent === undefined ? undefined : `Agent: ${step.agent}`,
+    step.agent === undefined ? undefined : `Agent: ${agentTitle(step.agent)}`,
     step.tool === undefined ? undefined : `Tool: ${step.tool}`,
     step.command === undefined ? undefined : `Command: ${step.command}`,
     `Started: ${moment(step.startedAt)}`,

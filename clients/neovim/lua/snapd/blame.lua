@@ -5,6 +5,7 @@ local files = require("snapd.daemon.files")
 local folders = require("snapd.daemon.folders")
 local task = require("snapd.task")
 local wording = require("snapd.wording")
+local words = require("snapd.words")
 
 local M = {}
 
@@ -47,13 +48,13 @@ function M.words(connection, lines)
     if not commit then
       return "there before any agent"
     end
-    local who = noted and (noted.agent or noted.person) or commit.author
-    local words = ("%s, %s, git %s"):format(wording.one_line(who, 30), wording.ago(commit.at), commit.id:sub(1, 8))
-    return commit.summary ~= "" and words .. " · " .. wording.one_line(commit.summary, 60) or words
+    local who = noted and (noted.agent and words.agent_title(noted.agent) or noted.person) or commit.author
+    local text = ("%s, %s, git %s"):format(wording.one_line(who, 30), wording.ago(commit.at), commit.id:sub(1, 8))
+    return commit.summary ~= "" and text .. " · " .. wording.one_line(commit.summary, 60) or text
   end
   local who = lines.author == "user" and "you"
     or lines.author == "unknown" and "unknown"
-    or wording.one_line(lines.agent or "an agent", 30)
+    or wording.one_line(lines.agent and words.agent_title(lines.agent) or "an agent", 30)
   local parts = { who }
   if lines.at then
     parts[#parts + 1] = wording.ago(lines.at)

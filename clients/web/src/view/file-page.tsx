@@ -3,9 +3,9 @@ import type { Entry } from "@snapd/client";
 import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { keyOf } from "../model/entries";
-import { firstLine, splitName } from "../model/names";
+import { splitName } from "../model/names";
 import { fragmentOf, type Route } from "../model/route";
-import { counted, operationName, moment, stateName, stepName } from "../model/wording";
+import { agentName, counted, operationName, moment, stateName, stepName } from "../model/wording";
 import { folderVersion, spanSource, stepSource } from "../store/diffs";
 import { replaceBy } from "../store/route";
 import { loadVersions, problem, versions } from "../store/versions";
@@ -97,7 +97,7 @@ function VersionFacts({ entry }: { readonly entry: Entry }): JSX.Element {
   const other = entry.unknown === true ? "unknown" : "you";
   return (
     <span class="meta">
-      <span class="who">{step === undefined ? other : (firstLine(step.agent) ?? "agent")}</span>
+      <span class="who">{step === undefined ? other : agentName(step.agent)}</span>
       {entry.files[0] !== undefined && <Counts of={entry.files[0]} />}
       {state !== "" && <span class="state">{state}</span>}
     </span>

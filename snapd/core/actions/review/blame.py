@@ -72,12 +72,12 @@ def blamed_lines(
         raise InvalidParams(
             f"range: {shown(path)} has {len(writers)} lines", hint="ask for lines that exist", field="range"
         )
-    found = []
+    matches = []
     for writer, group in groupby(writers[first - 1 : first - 1 + count]):
         number = sum(1 for _ in group)
-        found.append(BlamedLines(first, number, writer))
+        matches.append(BlamedLines(first, number, writer))
         first += number
-    return tuple(found)
+    return tuple(matches)
 
 
 def with_commits(blamed: Iterable[BlamedLines], noted: NotedLines) -> Iterator[BlamedLines]:
@@ -145,13 +145,13 @@ class TextBlame(_LineHistory):
         """Yields all versions at a path, and those of the same files before they came there."""
         unrecorded = [change for change in look.unrecorded if change.path == path]
         source = next((change.source for change in unrecorded if change.source is not None), None)
-        told: set[tuple[RelPath, int]] = set()
-        found = self._all_of(source or path, look.last + 1, unrecorded, told, texts)
+        parts: set[tuple[RelPath, int]] = set()
+        result = self._all_of(source or path, look.last + 1, unrecorded, parts, texts)
         if source is not None:
             # since the last event, it came to where another file was
-            found = chain(self._all_of(path, look.last + 1, (), told, texts), found)
+            result = chain(self._all_of(path, look.last + 1, (), parts, texts), result)
         is_known = False
-        for version in found:
+        for version in result:
             is_known = True
             yield version
         if not is_known:
@@ -163,17 +163,17 @@ class TextBlame(_LineHistory):
         path: RelPath,
         before: int,
         unrecorded: Iterable[FileChange],
-        told: set[tuple[RelPath, int]],
+        parts: set[tuple[RelPath, int]],
         texts: Texts,
     ) -> Iterator[Version]:
-        """Yields the versions of a file, after those of the files that it replaced; skips what `told` has."""
-        if (path, before) in told:
+        """Yields the versions of a file, after those of the files that it replaced; skips what `parts` has."""
+        if (path, before) in parts:
             # files that take turns at several names replace each other again and again
             return
-        told.add((path, before))
+        parts.add((path, before))
         line = lineage_of(self._store.timeline, path, before)
         for name, seq in line.replaced:
-            yield from self._all_of(name, seq, (), told, texts)
+            yield from self._all_of(name, seq, (), parts, texts)
         events = self._attributor.attributed(line.rows)
         made = [*((changes, event.milliseconds) for event, changes in events), (list(unrecorded), None)]
         yield from _texts_of(self._folds(made, line.replaced, texts))
@@ -249,7 +249,7 @@ class _FoldedFile:
 class Blame(_LineHistory):
     """Finds who wrote the lines of files of one workspace, and what the project's git knows of lines from before."""
 
-    _attesting: NoteAttribution
+    _note_attribution: NoteAttribution
     _known: dict[RelPath, _FoldedFile] = attrs.field(factory=dict, init=False)
 
     def lines(self, path: RelPath, tree: ObjectId | None, lines: tuple[int, int] | None, call: Call) -> BlameReport:
@@ -279,7 +279,7 @@ class Blame(_LineHistory):
         if not before:
             return BlameReport(blamed)
         names = tuple(dict.fromkeys((path, *beginning.names)))
-        noted = self._attesting.noted(names, fold.lines, before, beginning.milliseconds, texts)
+        noted = self._note_attribution.noted(names, fold.lines, before, beginning.milliseconds, texts)
         return BlameReport(tuple(with_commits(blamed, noted)), noted.problems)
 
     def _now(self, path: RelPath, call: Call) -> _BlameTarget:
@@ -357,8 +357,8 @@ class Blame(_LineHistory):
             return _Beginning(names, asked.milliseconds)
         # at the event before the first change, the file was still the old one
         first = line.rows[0].seq if line.rows else asked.before
-        found = self._store.timeline.events(first, 1) or self._store.timeline.events(first + 1, 1)
-        return _Beginning(names, found[0].milliseconds if found else None)
+        result = self._store.timeline.events(first, 1) or self._store.timeline.events(first + 1, 1)
+        return _Beginning(names, result[0].milliseconds if result else None)
 
 
 _NAMES = 4
@@ -407,16 +407,16 @@ def _noted(
             name, committed = candidate, equal
     if name is None:
         return NotedLines({})
-    told = file.noted(name, texts.call)
+    message = file.noted(name, texts.call)
     lines_noted, commits = dict[int, NotedCommit](), dict[int, GitCommit]()
     for line in chain.from_iterable(before):
         at = committed.get(line, -1)
-        if at in told.commits:
-            commits[line] = told.commits[at]
-        noted = told.lines.get(at)
+        if at in message.commits:
+            commits[line] = message.commits[at]
+        noted = message.lines.get(at)
         if noted is not None and (milliseconds is None or noted.seconds * 1000 <= milliseconds):
             lines_noted[line] = noted
-    return NotedLines(lines_noted, commits, told.problems)
+    return NotedLines(lines_noted, commits, message.problems)
 
 
 def _equal(committed: list[bytes], wanted: list[bytes], texts: Texts) -> dict[int, int]:

@@ -66,14 +66,14 @@ class ReviewReverts:
     # files that moved, by their new names
     _moves: dict[RelPath, tuple[FileFold, Baseline]] = attrs.field(factory=dict, init=False)
 
-    def add(self, fold: FileFold, found: FileRevert) -> None:
+    def add(self, fold: FileFold, file_revert: FileRevert) -> None:
         """Adds a file with pending changes."""
         pending = fold.pending
         assert pending is not None
-        if found.shared:
+        if file_revert.shared:
             self._left.append(FileOutcome(fold.path, "conflict", "shared"))
-        elif found.text is not None and fold.now is not None:
-            entry = Entry(fold.now.mode, self._store.store_blob(found.text))
+        elif file_revert.text is not None and fold.now is not None:
+            entry = Entry(fold.now.mode, self._store.store_blob(file_revert.text))
             self._put(fold.path, self._target(fold.path, pending), fold.now, entry, is_merged=True)
         elif pending.mode is None or pending.path == fold.path:
             self._put(fold.path, self._target(fold.path, pending), fold.now, self._entry(pending))
@@ -163,12 +163,12 @@ class Review:
 
     def session_of(self, step_id: StepId) -> SessionId:
         """Returns the session of a step that owns pending changes."""
-        found = self._session_by_step.get(step_id)
-        if found is None:
+        result = self._session_by_step.get(step_id)
+        if result is None:
             step = self._store.timeline.step(step_id)
             assert step is not None
-            found = self._session_by_step[step_id] = step.session_id
-        return found
+            result = self._session_by_step[step_id] = step.session_id
+        return result
 
     # -- looking
 
@@ -188,8 +188,8 @@ class Review:
         with self._writer.turn(call):
             look = self._looking.look(call)
         files = self._folds(look, call)
-        (found,) = Choice((path,), hunks=()).named(self._views(files, call))[:1]
-        return self._texts_of(files[found.path], call)[1]
+        (result,) = Choice((path,), hunks=()).named(self._views(files, call))[:1]
+        return self._texts_of(files[result.path], call)[1]
 
     # -- keeping and reverting
 
@@ -322,7 +322,7 @@ class PendingFeed:
         self._running: PacedThread | None = None
         self._closed = False
         self._announced: ReviewNotice | None = None
-        event_log.listen(self._hear)
+        event_log.listen(self._on_notice)
 
     def begin(self) -> None:
         """Starts to notify."""
@@ -344,7 +344,7 @@ class PendingFeed:
         if running is not None:
             running.stop()
 
-    def _hear(self, notice: NumberedNotice) -> None:
+    def _on_notice(self, notice: NumberedNotice) -> None:
         running = self._running
         if running is not None and not isinstance(notice.event, ReviewNotice):
             running.on_change()

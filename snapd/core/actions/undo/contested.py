@@ -67,8 +67,8 @@ def _overlap(one: Edit, other: Edit) -> bool:
     return (both_insert_there and one != other) or (one.start < other.end and other.start < one.end and one != other)
 
 
-def _widened(region: Edit, found: Iterable[Edit]) -> Edit:
-    reached = [edit for edit in found if edit.start < region.end and region.start < edit.end]
+def _widened(region: Edit, matches: Iterable[Edit]) -> Edit:
+    reached = [edit for edit in matches if edit.start < region.end and region.start < edit.end]
     ends = (region, *reached)
     return Edit(min(edit.start for edit in ends), max(edit.end for edit in ends), ())
 
@@ -106,13 +106,13 @@ class ContestedFiles:
 
     def of(self, tasks: Sequence[UndoTask], seen: Snapshot, call: Call) -> tuple[Contested, ...]:
         """Returns the files of some tasks that conflict, whatever the client wants done with them."""
-        found = []
+        matches = []
         for task, outcome, ours in self._planner.conflicts(tasks, seen, call):
             chain = task.files.get(outcome.path, ())
             lines = self._dispute(chain, ours, call)
             by = self._by(task.unit, chain, outcome, ours, call, is_about_lines=lines is not None)
-            found.append(Contested(outcome.path, task.unit.name, outcome.reason, tuple(by), lines))
-        return tuple(found)
+            matches.append(Contested(outcome.path, task.unit.name, outcome.reason, tuple(by), lines))
+        return tuple(matches)
 
     def _by(
         self,
@@ -128,14 +128,14 @@ class ContestedFiles:
         if outcome.reason == "shared":
             return [self._step(other, None) for other in joined(*(delta.others for delta in chain))]
         changes = _without_detours(list(self._changes(unit, outcome.path, ours, call)))
-        found: dict[tuple[StepId | None, str | None], ChangedBy] = {}
+        result: dict[tuple[StepId | None, str | None], ChangedBy] = {}
         for change in changes:
             is_cause = not is_about_lines or self._is_cause(chain, change, call)
             for by in change.by:
-                known = found.setdefault((by.step_id, by.kind), attrs.evolve(by, cause=is_cause))
+                known = result.setdefault((by.step_id, by.kind), attrs.evolve(by, cause=is_cause))
                 if is_cause and not known.cause:
-                    found[by.step_id, by.kind] = attrs.evolve(known, cause=True)
-        return list(found.values())
+                    result[by.step_id, by.kind] = attrs.evolve(known, cause=True)
+        return list(result.values())
 
     def _is_cause(self, chain: Sequence[Delta], change: _Change, call: Call) -> bool:
         before, after = (self._dispute(chain, entry, call) for entry in (change.old, change.new))
@@ -181,8 +181,8 @@ class ContestedFiles:
                     saved = None
 
     def _owners(self, path: RelPath, at_work: Sequence[StepId], when: int | None) -> tuple[ChangedBy, ...]:
-        found = owners(path, self._step_changes.authors(at_work))
-        return tuple(self._step(step_id, when) for step_id in found) or (
+        result = owners(path, self._step_changes.authors(at_work))
+        return tuple(self._step(step_id, when) for step_id in result) or (
             ChangedBy(when, is_unknown=self._is_elsewhere(path)),
         )
 

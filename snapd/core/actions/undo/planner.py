@@ -306,8 +306,8 @@ class UndoPlanner:
         came = any(delta.old is None for chain in files.values() for delta in chain)
         if not (went and came):
             return {}
-        found = own_moves(self._step_changes.spans(unit), self._store.renames)
-        return {new: old for new, old in found.items() if new in files and old in files}
+        result = own_moves(self._step_changes.spans(unit), self._store.renames)
+        return {new: old for new, old in result.items() if new in files and old in files}
 
     def reverted(self, undone: Sequence[UndoneShare]) -> list[UndoneShare]:
         """Returns those of the undone shares that `session/revert` undid."""
@@ -403,8 +403,8 @@ class UndoPlanner:
 
     def _would_undo(self, chain: Sequence[Delta], entry: Entry) -> bool:
         """Whether a file has the change of a step, so that an undo would take it back there."""
-        found = three_way(chain[-1].new, entry, chain[0].old, partial(merge, self._store))
-        return not isinstance(found, Overlap) and found != entry
+        result = three_way(chain[-1].new, entry, chain[0].old, partial(merge, self._store))
+        return not isinstance(result, Overlap) and result != entry
 
     def _overlay(self, call: Call) -> Overlay:
         def current(path: RelPath) -> Entry | None:

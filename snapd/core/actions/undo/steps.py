@@ -217,8 +217,8 @@ class UndoSteps:
         tasks = [task for task in self._whole(steps, options, call) if task.is_change]
         if not tasks:
             undone = any(step.state == "undone" for step in steps)
-            said = "is already undone" if undone else "changed nothing"
-            raise NothingToUndo(f"message {message_id!r} {said}", hint=_REDO if undone else None, messageId=message_id)
+            text = "is already undone" if undone else "changed nothing"
+            raise NothingToUndo(f"message {message_id!r} {text}", hint=_REDO if undone else None, messageId=message_id)
         return tasks
 
     def _tasks_after(
@@ -308,9 +308,9 @@ class UndoSteps:
             change = self._change(step, path, call)
             sides = None if change.is_mixed else self._sides(change)
             if sides is None:
-                said = "others changed the same lines in between" if change.is_mixed else "the file is binary"
+                text = "others changed the same lines in between" if change.is_mixed else "the file is binary"
                 hint = "take the whole file back with `step/revertFiles`"
-                raise InvalidParams(f"hunks: {said}", hint=hint, field="hunks")
+                raise InvalidParams(f"hunks: {text}", hint=hint, field="hunks")
             data = without(*sides, indexes, self._texts, call)
             if data == sides[0] != sides[1]:
                 whole = [self._planner.whole(part) for part in reversed(self._step_changes.with_parts(step))]

@@ -8,6 +8,7 @@ local pending = require("snapd.review.pending")
 local task = require("snapd.task")
 local undoing = require("snapd.operations.undoing")
 local wording = require("snapd.wording")
+local words = require("snapd.words")
 
 local M = {}
 
@@ -84,7 +85,7 @@ function M.details(view)
   elseif row.entry then
     local step = row.entry.step or {}
     add("step", step.stepId)
-    add("agent", step.agent)
+    add("agent", step.agent and words.agent_title(step.agent))
     add("session", step.sessionId or row.entry.sessionId)
     add("tool", step.tool)
     add("what", step.description)

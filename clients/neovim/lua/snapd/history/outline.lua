@@ -101,7 +101,7 @@ local function step_chunks(entry)
   local step = entry.step
   local chunks = { { MARKS[step.state] .. " ", MARK_GROUPS[step.state] } }
   if not step.messageId and step.agent then
-    chunks[#chunks + 1] = { wording.one_line(step.agent, 20) .. " ", highlights.agent(step.agent) }
+    chunks[#chunks + 1] = { wording.one_line(words.agent_title(step.agent), 20) .. " ", highlights.agent(step.agent) }
   end
   local group = step.state == "undone" and "SnapdUndone" or nil
   if step.tool and step.description then
@@ -229,7 +229,7 @@ local function turn_chunks(turn)
     chunks[1] = { MARKS[state] .. " ", MARK_GROUPS[state] }
   end
   if turn.agent then
-    chunks[#chunks + 1] = { wording.one_line(turn.agent, 20) .. " ", highlights.agent(turn.agent) }
+    chunks[#chunks + 1] = { wording.one_line(words.agent_title(turn.agent), 20) .. " ", highlights.agent(turn.agent) }
   end
   local prompt = turn.text and wording.one_line(turn.text, 60) or ""
   chunks[#chunks + 1] = { prompt ~= "" and prompt or "a prompt that is not known", "SnapdPrompt" }

@@ -25,15 +25,15 @@ local function who(by)
   return words.AUTHORS[by.author] or by.agent and wording.one_line(words.agent_title(by.agent), 30) or "an agent"
 end
 
---- The steps and operations that an outcome is about: "claude: round the totals", "a restore"; and whose they are.
+--- The steps and operations that an outcome is about: "Claude Code: round the totals", "a restore"; and whose they are.
 ---@param outcome table
----@return { [1]: string, [2]: string? }[]
+---@return { [1]: string, [2]: string?, [3]: integer? }[]
 local function subjects(outcome)
   local names = {}
   for _, step in ipairs(outcome.steps or {}) do
     local name = step.description or step.tool or "step " .. step.stepId:sub(1, 8)
-    names[#names + 1] =
-      { wording.one_line(step.agent or "an agent", 30) .. ": " .. wording.one_line(name, 60), step.agent or "an agent" }
+    local title = wording.one_line(step.agent and words.agent_title(step.agent) or "an agent", 30)
+    names[#names + 1] = { title .. ": " .. wording.one_line(name, 60), step.agent or "an agent", #title }
   end
   for _, operation in ipairs(outcome.operations or {}) do
     names[#names + 1] = { words.OPERATIONS[operation.kind].noun }
@@ -41,7 +41,7 @@ local function subjects(outcome)
   return names
 end
 
---- Who changed a file, and why it conflicts: "changed since by codex and you, line 12".
+--- Who changed a file, and why it conflicts: "changed since by Codex and you, line 12".
 ---@param file table FileOutcome
 ---@param contested? table Contested
 ---@return string
@@ -109,7 +109,7 @@ function M.text(outcome, note, names_steps, decisions, keys)
       add(("and %d more"):format(#about - MOST_STEPS), "SnapdDim")
       break
     end
-    add(subject[1], highlights.agent(subject[2]), 0, #wording.one_line(subject[2] or subject[1], 30))
+    add(subject[1], highlights.agent(subject[2]), 0, subject[3] or #subject[1])
   end
   if #about > 0 then
     add("")

@@ -11,6 +11,7 @@ local marks = require("snapd.review.marks")
 local pages = require("snapd.daemon.pages")
 local task = require("snapd.task")
 local wording = require("snapd.wording")
+local words = require("snapd.words")
 
 local M = {}
 
@@ -132,7 +133,7 @@ local function makers(connection, owners)
     local step = connection:ask("step/find", { prefix = owner.stepId }).steps[1]
     if step then
       local name = step.description or step.tool
-      local who = wording.one_line(step.agent or "an agent", 30)
+      local who = wording.one_line(step.agent and words.agent_title(step.agent) or "an agent", 30)
       lines[#lines + 1] = who
         .. (name and ": " .. wording.one_line(name, 60) or "")
         .. ", "
