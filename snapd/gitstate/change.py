@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from snapd.model.git import STASH, GitChange, GitStateId, Pair, RefChange
+from snapd.model.git import STAGED, STASH, GitChange, GitStateId, Pair, RefChange
 from snapd.model.snapshot import EMPTY_TREE
 from snapd.model.trees import changes, lookup
 from snapd.store.object_store import ObjectStore
@@ -14,8 +14,6 @@ from .index import decode_staged
 
 UNRECORDED = b"unrecorded"
 """The one file of a state that could not be recorded, or was not to be: it has the reason."""
-STAGED = b"staged"
-"""The file of a state that has what is staged, see `index.encode_staged`."""
 STASH_LOG = b"logs/refs/stash"
 
 _PACKED = re.compile(rb"^([0-9a-f]{40}) (refs/\S+)$", re.MULTILINE)

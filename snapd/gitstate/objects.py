@@ -164,8 +164,7 @@ class ProjectObjects:
 
     def has_any(self, wanted: Collection[ObjectId]) -> bool:
         """Whether any of these objects is here."""
-        is_loose = any(os.path.exists(object_path(self.objects, oid)) for oid in wanted)
-        return is_loose or bool(self._packs.among(wanted))
+        return bool(self._among(wanted))
 
     # -- what goes
 
@@ -267,26 +266,31 @@ class ProjectObjects:
         return self._purged
 
     def purge(self, contents: Collection[ObjectId], call: Call) -> None:
-        """Removes contents, and notes that they are not to be stored again; repeat it after an error."""
-        make_directories(self.pack_directory)
-        purged = self.purged | frozenset(contents)
-        write_file(
-            os.path.join(self._directory, _PURGED), b"".join(oid.hex().encode() + b"\n" for oid in sorted(purged))
-        )
-        self._purged = purged
+        """Removes contents, and notes those that were here, which are not to be stored again; repeat it after an error.
+
+        Nothing in the store names contents that git never had.
+        """
+        if not (found := self._among(contents)):
+            return
+        self._purged = self.purged | found
+        lines = b"".join(oid.hex().encode() + b"\n" for oid in sorted(self._purged))
+        write_file(os.path.join(self._directory, _PURGED), lines)
         remove_tempfiles(self._directory, at_once=True)
         for name in pack_names(self.pack_directory):
             path = os.path.join(self.pack_directory, name)
             index = PackIndex.load_checked(path)
-            if not index.among(purged):
+            if not index.among(found):
                 continue
-            if staying := index.ids() - purged:
+            if staying := index.ids() - self._purged:
                 with closing(PackRewrite(self, path, index, staying)) as rewrite:
                     rewrite.write(call)
             self._remove(name)
-        for oid in purged:
+        for oid in found:
             remove_if_there(object_path(self.objects, oid))
         self._packs.forget()
+
+    def _among(self, wanted: Collection[ObjectId]) -> set[ObjectId]:
+        return self._packs.among(wanted) | {oid for oid in wanted if os.path.exists(object_path(self.objects, oid))}
 
     # -- checking
 

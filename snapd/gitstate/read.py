@@ -11,13 +11,13 @@ import mmap
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import attrs
 
 from snapd.model.call import Call
 from snapd.model.errors import StoreCorrupt, os_errors
-from snapd.model.git import GitReason, GitStateId
+from snapd.model.git import STAGED, GitReason, GitStateId
 from snapd.model.snapshot import EMPTY_TREE, REGULAR, Entry, ObjectId, Signature, TreeEntry, file_clock_ns
 from snapd.model.trees import amended
 from snapd.store.adopt import PACKED_BYTES, ProjectBlobs
@@ -27,7 +27,7 @@ from snapd.worktree.fs.stable_read import is_racy, read_bounded, signature
 from snapd.worktree.git.index import GitIndex, MalformedIndex, read_index
 from snapd.worktree.git.repository import Repository, find_repository, nested_repository, object_directories
 
-from .change import STAGED, STASH_LOG, UNRECORDED
+from .change import STASH_LOG, UNRECORDED
 from .index import cache_tree, cached_trees, encode_staged, staged
 from .objects import ProjectObjects
 
@@ -123,9 +123,18 @@ class GitRecorder:
 
     def clean(self, since: int | None, call: Call) -> None:
         """Removes objects that no event can name; see `ProjectObjects.clean`. Raises `Cancelled`, `IoError`."""
+        self.project.clean(self._source(), since, call)
+
+    def purge(self, contents: Collection[ObjectId], call: Call) -> None:
+        """Removes contents from the objects of the project, though git may still have them."""
+        source = self._source()
+        if source is not None and os.path.isdir(self.project.objects):
+            self.project.add(source)
+        self.project.purge(contents, call)
+
+    def _source(self) -> bytes | None:
         repository = nested_repository(self._root)
-        is_usable = repository is not None and _obstacle(repository) is None
-        self.project.clean(repository.objects if repository is not None and is_usable else None, since, call)
+        return None if repository is None or _obstacle(repository) is not None else repository.objects
 
     def _unrecorded(self, reason: str) -> GitStateId:
         with self._objects.batch() as batch:

@@ -17,6 +17,8 @@ GitReason = Literal["reftable", "sha256", "subfolder", "unreadable", "objects"]
 "objects": it is, but not all objects that it names are kept."""
 
 STASH = "refs/stash"
+STAGED = b"staged"
+"""The file of a git state that has what is staged, see `snapd.gitstate.index.encode_staged`."""
 
 
 @attrs.frozen

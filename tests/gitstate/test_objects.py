@@ -6,14 +6,17 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from snapd.model.call import Call
+from tests.support.amounts import amount
 from tests.support.git import GIT
+from tests.support.secrets import check_gone
 from tests.support.sessions import Agents, at_work
 
-from .oracle import ENVIRONMENT, git
+from .oracle import ENVIRONMENT, State, git, work
 
 
 def reachable(agents: Agents, *tips: str) -> set[str]:
@@ -161,6 +164,20 @@ def test_a_purged_secret_goes_and_is_not_stored_again(tmp_path: Path) -> None:
     assert agents.bench.workspace.snapshots.status().git_reason == "objects"
 
 
+def test_a_secret_that_was_only_staged(tmp_path: Path) -> None:
+    agents, folder = with_git(tmp_path)
+    secret = Random(1).randbytes(99)
+    agents.step("s", {"secret": secret})
+    agents.step("s", lambda: git(folder, "add", "secret"))
+    agents.step("s", lambda: git(folder, "rm", "-qf", "secret"))
+    git(folder, "gc", "-q", "--prune=now")
+    agents.bench.workspace.upkeep.purge([b"secret"], False, Call())
+    shutil.rmtree(Path(agents.bench.store) / "project")
+    check_gone(agents.bench.store, secret)
+    agents.step("s", {"g": b"x"})
+    assert reachable(agents, *tips(folder))
+
+
 def test_a_damaged_object_that_only_the_store_has_is_reported_and_moved_aside(tmp_path: Path) -> None:
     agents, folder = with_git(tmp_path)
     agents.step("s", lambda: shutil.rmtree(folder / ".git"))
@@ -176,3 +193,28 @@ def test_a_damaged_object_that_only_the_store_has_is_reported_and_moved_aside(tm
     assert [problem.kind for problem in report.repaired] == ["damagedPack"]
     assert report.quarantine is not None
     assert not upkeep.check(Call(), quick=False).problems
+
+
+@pytest.mark.parametrize("seed", range(amount(4, 100)))
+def test_random_histories(tmp_path: Path, seed: int) -> None:
+    random = Random(seed)
+    agents, folder = with_git(tmp_path)
+    all_tips: set[str] = set()
+    for number in range(30):
+        if number % 10 == 9:
+            agents.bench.workspace.upkeep.cleanup(None, Call())
+        agents.step("s", lambda: work(folder, random))
+        state = State.of(folder)
+        all_tips |= {*state.refs.values(), *(line[:40] for line in state.stash.splitlines())}
+        all_tips |= {line.split(" ")[1] for line in git(folder, "ls-files", "-s").splitlines()}
+        if not state.head.startswith("refs/"):
+            all_tips.add(state.head)
+    # intents to add have an empty file
+    all_tips.discard("e69de29bb2d1d6434b8b29ae775ad8c2e48c5391")
+    if random.random() < 0.5:
+        shutil.rmtree(folder / ".git")
+        agents.step("s", {"g": b"x"})
+    for _ in range(2):
+        agents.bench.workspace.upkeep.cleanup(None, Call())
+    assert reachable(agents, *all_tips)
+    assert not agents.bench.workspace.upkeep.check(Call(), quick=False).problems

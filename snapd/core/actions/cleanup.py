@@ -145,7 +145,7 @@ class Upkeep:
             previous = self._store.last
             # first: once the store has dropped them, it is unknown which contents these are
             self._other_machines.purge(paths, purge_plan.contents, messages, call, dry_run=False)
-            self._writer.git.project.purge(purge_plan.contents, call)
+            self._writer.git.purge(purge_plan.contents, call)
             try:
                 freed = self._store.purge(purge_plan if purged.files or messages else None, call)
             finally:

@@ -18,7 +18,7 @@ from typing import Any
 import attrs
 
 from snapd.model.call import Call
-from snapd.model.git import GitStateId
+from snapd.model.git import STAGED, GitStateId
 from snapd.model.snapshot import EMPTY_TREE, TREE, ObjectId, RelPath, Skip, SkipReason, TreeEntry
 from snapd.model.timeline import (
     Effect,
@@ -237,7 +237,17 @@ class PurgePlan:
         return attrs.evolve(event, head=head, seen=seen, what=what, git=self._git(event.git))
 
     def _git(self, state: GitStateId | None) -> GitStateId | None:
-        return None if state is None else GitStateId(self._without(state.tree))
+        if state is None:
+            return None
+        entries = {entry.name: entry for entry in self._entries(self._without(state.tree))}
+        if (staged := entries.get(STAGED)) is not None:
+            # its lines name blobs
+            lines = self._repository.read_blob(staged.oid).split(b"\0")
+            left = [line for line in lines if not any(oid.hex().encode() in line for oid in self.contents)]
+            if len(left) < len(lines):
+                entries[STAGED] = attrs.evolve(staged, oid=self._add("blob", b"\0".join(left)))
+                return GitStateId(self._add("tree", encode_tree(entries.values())))
+        return GitStateId(self._without(state.tree))
 
     def _effects(self, effects: Iterable[Effect]) -> tuple[Effect, ...]:
         return tuple(
