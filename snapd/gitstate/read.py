@@ -239,10 +239,13 @@ class _Reading:
             if directory.count(b"/") > _DEPTH:
                 raise _Unreadable("unreadable")
             for entry in _listed(path):
+                # no names of refs
+                if entry.name.startswith(b".") or entry.name.endswith(b".lock"):
+                    continue
                 inside = directory + b"/" + entry.name
                 if entry.is_dir(follow_symlinks=False):
                     pending.append(inside)
-                elif not entry.name.endswith(b".lock"):
+                else:
                     self._file(base, inside)
 
     def _file(self, base: bytes, name: bytes) -> None:

@@ -251,6 +251,7 @@ def test_what_a_client_sets_ends_with_its_connection(daemon: Machine, folder: Pa
         "exclude": ([], "default"),
         "include": ([], "default"),
         "max_file_size": (64 << 20, "default"),
+        "git_state": (True, "default"),
         "prompts": (True, "default"),
         "tell_agents": (True, "default"),
         "data_dir": (None, "default"),
