@@ -6,9 +6,10 @@ import mmap
 import re
 import struct
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from snapd.model.snapshot import EXECUTABLE, REGULAR, TREE, ObjectId, TreeEntry
+from snapd.model.trees import files
 from snapd.worktree.git.index import GitIndex
 
 Staged = dict[bytes, list[tuple[int, ObjectId, int]]]
@@ -92,51 +93,31 @@ def staged(
             else:
                 pending.append((path + b"/", entry.oid))
     found: Staged = {}
-    at = 0
-    for prefix in [*sorted(same), b""]:
-        end = bisect_left(index.paths, prefix) if prefix else len(index.paths)
-        for place in range(at, end):
-            _compare(index.paths[place], index.heads[place], committed, found, read_tree)
-        if prefix:
-            at = bisect_left(index.paths, prefix[:-1] + b"0", end)
+    for path, mode, oid, stage in _entries(index, sorted(same), read_tree):
+        lines = found.setdefault(path, [])
+        if stage or committed.get(path) != (mode, oid):
+            lines.append((mode, oid, stage))
     found |= {path: [(0, NO_ID, 0)] for path in committed if path not in found}
     return {path: found[path] for path in sorted(found) if found[path]}
 
 
-def _compare(
-    path: bytes,
-    head: bytes,
-    committed: dict[bytes, tuple[int, ObjectId]],
-    found: Staged,
-    read_tree: Callable[[ObjectId], tuple[TreeEntry, ...]],
-) -> None:
-    mode, oid, flags = _ENTRY.unpack_from(head)
-    if path.endswith(b"/"):
-        pending = [(path, oid)]
-        while pending:
-            prefix, tree = pending.pop()
-            for entry in read_tree(tree):
-                if entry.mode == TREE:
-                    pending.append((prefix + entry.name + b"/", entry.oid))
-                else:
-                    _note(prefix + entry.name, _mode(entry.mode), entry.oid, 0, committed, found)
-        return
-    if flags & _EXTENDED and int.from_bytes(head[62:64], "big") & _INTENT_TO_ADD:
-        oid = NO_ID
-    _note(path, mode, oid, flags >> 12 & 3, committed, found)
-
-
-def _note(
-    path: bytes,
-    mode: int,
-    oid: ObjectId,
-    stage: int,
-    committed: Mapping[bytes, tuple[int, ObjectId]],
-    found: Staged,
-) -> None:
-    lines = found.setdefault(path, [])
-    if stage or committed.get(path) != (mode, oid):
-        lines.append((mode, oid, stage))
+def _entries(
+    index: GitIndex, without: list[bytes], read_tree: Callable[[ObjectId], tuple[TreeEntry, ...]]
+) -> Iterator[tuple[bytes, int, ObjectId, int]]:
+    """Yields path, mode, id and stage of the entries that are not in some directories, which are sorted."""
+    at = 0
+    for prefix in [*without, b""]:
+        end = bisect_left(index.paths, prefix) if prefix else len(index.paths)
+        for path, head in zip(index.paths[at:end], index.heads[at:end], strict=True):
+            mode, oid, flags = _ENTRY.unpack_from(head)
+            if path.endswith(b"/"):
+                for name, entry in files(read_tree, oid, path[:-1]):
+                    yield name, _mode(entry.mode), entry.oid, 0
+            elif flags & _EXTENDED and int.from_bytes(head[62:64], "big") & _INTENT_TO_ADD:
+                yield path, mode, NO_ID, 0
+            else:
+                yield path, mode, oid, flags >> 12 & 3
+        at = bisect_left(index.paths, prefix[:-1] + b"0", end) if prefix else end
 
 
 def _mode(mode: int) -> int:

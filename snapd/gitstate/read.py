@@ -83,9 +83,9 @@ class GitRecorder:
         self._known: _Known | None = None
 
     def record(self, in_force: GitStateId | None, *, is_on: bool) -> GitStateId | None:
-        """Returns the state now, stored with the next event; None if it changes too often to be read.
+        """Returns the state now, stored with the next event; `in_force` if it changes too fast to be read.
 
-        `in_force` is the state at the last event; `is_on`, whether to record it. Raises `IoError`.
+        That is the state at the last event, None if there is none; `is_on` says whether to record it. Raises `IoError`.
         """
         known = self._known if self._known is not None and self._known.state == in_force else None
         if not is_on:
@@ -99,10 +99,11 @@ class GitRecorder:
                     tree = reading.tree()
                 except _Unreadable as error:
                     return self._unrecorded(error.reason)
-                except (FileNotFoundError, NotADirectoryError, StoreCorrupt):
+                except (OSError, StoreCorrupt):
+                    if _unchanged(reading.stamps):
+                        # not because git was at work
+                        return self._unrecorded("unreadable")
                     continue
-                except OSError:
-                    return self._unrecorded("unreadable")
                 if not _unchanged(reading.stamps):
                     continue
                 batch.commit()
@@ -111,7 +112,8 @@ class GitRecorder:
             stamps = reading.stamps if reading.is_certain else None
             self._known = _Known(GitStateId(tree), stamps, reading.files, reading.staged)
             return self._known.state
-        return self._unrecorded("unreadable") if os.path.lexists(os.path.join(self._root, b".git")) else in_force
+        # the next event reads it again
+        return in_force
 
     def reason(self) -> GitReason | None:
         """Returns why the git state cannot be recorded; None if it can, or there is no repository."""

@@ -190,3 +190,29 @@ def test_a_folder_without_git_costs_one_look(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("snapd.gitstate.read._stamp", lambda path: looked.append(path) or ())
     agents.step("s", {"a": b"3"})
     assert looked == 2 * [os.path.join(os.fsencode(agents.bench.root), b".git")]
+
+
+def test_a_sparse_index(tmp_path: Path) -> None:
+    agents, folder = repository(tmp_path)
+    agents.bench.write({f"{above}/{name}": b"x" for above in ("in", "out", "out/deep") for name in ("1", "2")})
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "more")
+    step = agents.step("s", lambda: git(folder, "sparse-checkout", "set", "--cone", "--sparse-index", "in"))
+    assert agents.view(step).git is None
+    for words in ("rm -q --cached in/1", "reset -q --soft HEAD~1", "reset -q", "update-index --no-skip-worktree out/1"):
+        before = State.of(folder)
+        step = agents.step("s", lambda words=words: git(folder, *words.split()))
+        assert agents.view(step).git == change(before, State.of(folder)), words
+
+
+def test_a_state_that_changes_while_it_is_read_waits_for_the_next_event(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agents, folder = repository(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr("snapd.gitstate.read._unchanged", lambda _: False)
+        step = agents.step("s", lambda: git(folder, "tag", "v1"))
+        assert agents.view(step).git is None
+        step = agents.begin("s")
+    agents.end(step)
+    assert [each.ref for each in agents.view(step).git.refs] == ["refs/tags/v1"]  # type: ignore[union-attr]
