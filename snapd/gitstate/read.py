@@ -7,6 +7,7 @@ them.
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import re
@@ -47,6 +48,8 @@ _PACKED = re.compile(rb"^([0-9a-f]{40}) (refs/\S+)$", re.MULTILINE)
 _ID = re.compile(rb"[0-9a-f]{40}")
 
 _ATTEMPTS = 4
+_PASSING = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.EINTR, errno.ESTALE})
+"""Errors that say nothing about the repository."""
 _DEPTH = 64  # of directories of refs, and of refs that stand for refs
 _MOST_BYTES = 256 << 20
 
@@ -99,7 +102,9 @@ class GitRecorder:
                     tree = reading.tree()
                 except _Unreadable as error:
                     return self._unrecorded(error.reason)
-                except (OSError, StoreCorrupt):
+                except (OSError, StoreCorrupt) as error:
+                    if isinstance(error, OSError) and error.errno in _PASSING:
+                        return in_force
                     if _unchanged(reading.stamps):
                         # not because git was at work
                         return self._unrecorded("unreadable")
@@ -160,6 +165,15 @@ def _stamp(path: bytes) -> tuple[int, ...]:
     return status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_dev
 
 
+def _is_there(path: bytes) -> bool:
+    """Whether a path exists, and not whether it can be looked at just now, which `os.path.lexists` answers."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
 def _unchanged(stamps: _Stamps) -> bool:
     return all(_stamp(path) == stamp for path, stamp in stamps.items())
 
@@ -192,9 +206,12 @@ class _Reading:
 
         Raises `_Unreadable`, and `OSError` or `StoreCorrupt` where something just changed or is damaged.
         """
-        self._stamp(os.path.join(self._root, b".git"))
+        dot_git = os.path.join(self._root, b".git")
+        self._stamp(dot_git)
         repository = nested_repository(self._root)
         if repository is None:
+            if os.path.isfile(dot_git) or _is_there(os.path.join(dot_git, b"HEAD")):
+                raise _Unreadable("unreadable")
             # git's fsck wants the file, though git knows the empty tree without one
             return self._batch.encoded_tree(b"")
         obstacle = _obstacle(repository)

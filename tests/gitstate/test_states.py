@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from pathlib import Path
@@ -216,3 +217,25 @@ def test_a_state_that_changes_while_it_is_read_waits_for_the_next_event(
         step = agents.begin("s")
     agents.end(step)
     assert [each.ref for each in agents.view(step).git.refs] == ["refs/tags/v1"]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EIO])
+def test_an_error_that_passes_is_no_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    agents, folder = repository(tmp_path)
+    step = agents.begin("s")
+    git(folder, "tag", "v1")
+    with monkeypatch.context() as patch:
+
+        def fail(_: object) -> None:
+            raise OSError(number, os.strerror(number))
+
+        patch.setattr("snapd.gitstate.read.nested_repository", lambda _: None)
+        part = agents.step("s", {"c": b"1"})
+        assert agents.view(part).git is None
+        patch.undo()
+        patch.setattr("snapd.gitstate.read._listed", fail)
+        part = agents.step("s", {"c": b"2"})
+        assert agents.view(part).git is None
+    git(folder, "tag", "v2")
+    assert agents.end(step).git is not None
+    assert "deleted" not in {each.repository for each in users(agents) if each}
