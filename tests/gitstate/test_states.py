@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import shutil
 from pathlib import Path
@@ -12,9 +13,9 @@ import pytest
 from snapd.core.actions.history import HistoryQuery
 from snapd.model.call import Call
 from snapd.model.git import GitChange, Pair, RefChange
+from snapd.worktree.git.repository import Repository, nested_repository
 from tests.support.git import run_git
 from tests.support.sessions import Agents, at_work
-from tests.support.workspace import make
 
 from .oracle import State, change, git
 
@@ -183,16 +184,6 @@ def test_an_old_git_with_symlinks_for_refs(tmp_path: Path) -> None:
     assert agents.view(step).git == GitChange(Pair("refs/heads/main", "refs/heads/topic"))
 
 
-def test_a_folder_without_git_costs_one_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    agents = Agents(make(tmp_path, {"a": b"1"}))
-    agents.start("s")
-    agents.step("s", {"a": b"2"})
-    looked: list[bytes] = []
-    monkeypatch.setattr("snapd.gitstate.read._stamp", lambda path: looked.append(path) or ())
-    agents.step("s", {"a": b"3"})
-    assert looked == 2 * [os.path.join(os.fsencode(agents.bench.root), b".git")]
-
-
 def test_a_sparse_index(tmp_path: Path) -> None:
     agents, folder = repository(tmp_path)
     agents.bench.write({f"{above}/{name}": b"x" for above in ("in", "out", "out/deep") for name in ("1", "2")})
@@ -210,8 +201,14 @@ def test_a_state_that_changes_while_it_is_read_waits_for_the_next_event(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agents, folder = repository(tmp_path)
+    times = itertools.count(1)
+
+    def at_work(root: bytes) -> Repository | None:
+        os.utime(folder / ".git", (next(times), next(times)))
+        return nested_repository(root)
+
     with monkeypatch.context() as patch:
-        patch.setattr("snapd.gitstate.read._unchanged", lambda _: False)
+        patch.setattr("snapd.gitstate.read.nested_repository", at_work)
         step = agents.step("s", lambda: git(folder, "tag", "v1"))
         assert agents.view(step).git is None
         step = agents.begin("s")
@@ -233,7 +230,7 @@ def test_an_error_that_passes_is_no_change(tmp_path: Path, monkeypatch: pytest.M
         part = agents.step("s", {"c": b"1"})
         assert agents.view(part).git is None
         patch.undo()
-        patch.setattr("snapd.gitstate.read._listed", fail)
+        patch.setattr("snapd.gitstate.read.nested_repository", fail)
         part = agents.step("s", {"c": b"2"})
         assert agents.view(part).git is None
     git(folder, "tag", "v2")
