@@ -130,9 +130,9 @@ def test_who_wrote_it(home: Home, project: str, steps: list[str]) -> None:
     lines = home.ok(project, "blame", "f.txt").splitlines()
     assert len(lines) == 30
     assert lines[0].split() == ["before", "1", "0"]
-    assert lines[2].startswith(f"{steps[0][:SHORTEST]} claude ")
+    assert lines[2].startswith(f"{steps[0][:SHORTEST]} Claude Code ")
     assert lines[14].startswith("you ")
     assert lines[14].endswith("15  mine")
-    assert home.ok(project, "blame", "f.txt:26").startswith(f"{steps[1][:SHORTEST]} codex ")
+    assert home.ok(project, "blame", "f.txt:26").startswith(f"{steps[1][:SHORTEST]} Codex ")
     before = home.ok(project, "blame", "f.txt:24-26", steps[1]).splitlines()
     assert [line.split() for line in before] == [["before", str(number + 1), str(number)] for number in (23, 24, 25)]
