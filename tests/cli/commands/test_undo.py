@@ -352,7 +352,8 @@ def test_all_of_a_session_and_back_to_a_step(home: Home, project: str, steps: li
     assert home.ok(project, "undo", "-n", "--to", first).splitlines()[0].startswith(f"would undo    {last} ")
     assert home.run(project, "undo", "-y", "--to", last).code == 1
     told = home.ok(project, "undo", "-y", "--all", "--session", "claude")
-    assert told.splitlines()[:2] == [f"undone    {last} Claude Code Edit the second", f"undone    {first} Claude Code 2 files"]
+    lines = [f"undone    {last} Claude Code Edit the second", f"undone    {first} Claude Code 2 files"]
+    assert told.splitlines()[:2] == lines
     assert "'snapd redo --count 2' redoes it" in told
     assert read(project, "f.txt") == numbered(20, l8=b"user", l12=b"codex")
     assert f"redone    {first}" in home.ok(project, "redo", "-y", "--all", "--session", "claude")
