@@ -58,11 +58,11 @@ async def test_it_shows_what_is_pending_and_who_made_it(client: Client, project:
         assert len(expected) == 2
         lines = [line for hunk in expected for line in (hunk["header"], *hunk["lines"])]
         assert view.diff[0] == "M basket.py  +3 -3"
-        assert [line for line in view.diff[1:] if not line.startswith(("hunk ", "claude", "codex"))] == lines
+        assert [line for line in view.diff[1:] if not line.startswith(("hunk ", "Claude Code", "Codex"))] == lines
         assert view.diff[1:3] == ["hunk 1 of 2, by Claude Code", "Claude Code  Edit count"]
         # the second hunk is of both, and says so
         at = view.diff.index("hunk 2 of 2, by Claude Code, Codex")
-        assert view.diff[at + 1 : at + 3] == ["Claude Code  Edit count", "codex  Write"]
+        assert view.diff[at + 1 : at + 3] == ["Claude Code  Edit count", "Codex  Write"]
         await view.press("g")
         await view.until(lambda: "M basket.py  +3 -3" in view.diff and "A new.txt  +1 -0" in view.diff, "all of them")
         assert view.diff[:2] == ["by Claude Code: 2 files", "by Codex: 1 file"]
@@ -344,7 +344,8 @@ def test_steps_that_are_not_loaded_are_counted() -> None:
     assert steps_behind(known, owners) == ["Claude Code  Edit a4", "Claude Code  Edit a5", "and 4 more"]
     assert steps_behind(known, owners[:1]) == ["1 step"]
     assert steps_behind(known, owners[4:5]) == ["Claude Code  Edit a4"]
-    assert agents_of(known, [*owners, {"sessionId": "no longer there", "stepId": "0"}]) == "claude, no longer there"
+    gone = {"sessionId": "no longer there", "stepId": "0"}
+    assert agents_of(known, [*owners, gone]) == "Claude Code, no longer there"
 
 
 def test_many_pending_lines_are_cut_between_hunks(monkeypatch: pytest.MonkeyPatch) -> None:
