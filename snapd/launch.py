@@ -44,7 +44,7 @@ def connect(path: str) -> socket.socket | None:
     try:
         connection.connect(path)
         if not is_of_user(connection):
-            raise PermissionError(errno.EPERM, "somebody else listens there", path)
+            raise PermissionError(errno.EPERM, "another user's process listens there", path)
     except _ABSENT:
         connection.close()
         return None

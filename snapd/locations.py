@@ -59,7 +59,7 @@ def check_private(path: str, called: str, variable: str) -> None:
     elif not stat.S_ISDIR(status.st_mode):
         problem, remedy = "is not a directory", "remove it"
     elif status.st_uid != os.geteuid():
-        problem, remedy = f"belongs to somebody else (user {status.st_uid})", "have its owner remove it"
+        problem, remedy = f"belongs to another user ({status.st_uid})", "have its owner remove it"
     elif status.st_mode & 0o022:
         problem, remedy = "can be written to by others", f"run chmod go-w {shlex.quote(path)}"
     else:
@@ -85,7 +85,7 @@ def check_socket_directory(path: str) -> None:
     with os_errors(directory):
         status = os.stat(directory)
     if status.st_uid not in (os.geteuid(), 0):
-        problem = f"belongs to somebody else (user {status.st_uid})"
+        problem = f"belongs to another user ({status.st_uid})"
     elif status.st_mode & 0o022 and not status.st_mode & stat.S_ISVTX:
         problem = "can be written to by others"
     else:

@@ -45,7 +45,7 @@ def check_root(root: bytes, home: bytes, data: bytes, data_inside: bool, allowed
     owner = os.stat(root).st_uid
     if owner != os.geteuid() and not any(_is_within(root, os.path.realpath(folder)) for folder in allowed):
         raise _refused(
-            root, f"it belongs to somebody else (user {owner})", "name it in `allow_foreign` in config.toml to open it"
+            root, f"it belongs to another user ({owner})", "name it in `allow_foreign` in config.toml to open it"
         )
 
 

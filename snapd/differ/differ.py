@@ -30,7 +30,7 @@ class Limits:
     """Which texts go to the worker: to compare 8,000 random lines takes 5 ms, and so does the hash of 1 MiB."""
 
     large_bytes: int = 1 << 20  # of both sides together, from which on the worker compares
-    large_lines: int = 8000  # likewise
+    large_lines: int = 8000  # of both sides together, from which on the worker compares
     idle_seconds: float = 60.0  # after which the worker is ended
 
     def are_reached(self, old: bytes, new: bytes) -> bool:

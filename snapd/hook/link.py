@@ -51,7 +51,7 @@ class DaemonConnection:
         try:
             self._socket.connect(path)
             if not _is_of_user(self._socket):
-                raise Broken(f"somebody else listens at {path}")
+                raise Broken(f"another user's process listens at {path}")
         except BaseException:
             self.close()
             raise

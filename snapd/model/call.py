@@ -128,7 +128,7 @@ class IdleCall(Call):
     def check(self) -> None:
         """Raises `Cancelled` if another request waits."""
         if self._is_wanted():
-            raise Cancelled("somebody else wants to write")
+            raise Cancelled("another request wants to write")
 
     def commit(self) -> None:
         """Only checks; raises `Cancelled`."""

@@ -248,7 +248,7 @@ class Exchange:
         ]
         if any(result[2] == _STALE for result in rejected) or (rejected and _MOVED.search(done.stderr)):
             shown = without_secret(self.address)
-            raise RemoteChanged(f"{shown}: somebody else pushed one of these sessions meanwhile", remote=shown)
+            raise RemoteChanged(f"{shown}: someone else pushed one of these sessions meanwhile", remote=shown)
         stderr = next((result[2] for result in rejected if result[2] and result[2] != "atomic push failure"), None)
         if stderr is not None:
             why = remote_message(done)

@@ -15,8 +15,8 @@ from snapd.acp.messages import (
     offered,
     parse,
     permission,
+    prompt_text,
     request_key,
-    said,
     tool_news,
     with_commands,
 )
@@ -108,8 +108,8 @@ def test_the_text_of_a_prompt() -> None:
         "odd",
         {"type": "text", "text": "two"},
     ]
-    assert said(blocks) == "one\ntwo"
-    assert said("one") == said(None) == said([]) == ""
+    assert prompt_text(blocks) == "one\ntwo"
+    assert prompt_text("one") == prompt_text(None) == prompt_text([]) == ""
 
 
 @pytest.mark.parametrize(

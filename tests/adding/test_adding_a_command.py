@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import Answer, Command, common
-from snapd.cli.requests.connection import ask, backend
+from snapd.cli.requests.connection import ask, open_backend
 from snapd.cli.terminal.output import print_json
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ class SessionCount(Answer):
 @Command("count-sessions", "look closer", common, answer="SessionCount", example="count-sessions", shows=True)
 def count_sessions(options: argparse.Namespace) -> int:
     """Count the sessions of the folder."""
-    with backend(options) as found:
-        count = len(ask(found, "session/list", {})["sessions"])
+    with open_backend(options) as backend:
+        count = len(ask(backend, "session/list", {})["sessions"])
     if options.json:
         print_json({"sessionCount": count})
     else:

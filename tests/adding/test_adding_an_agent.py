@@ -24,7 +24,7 @@ ROW = """    Agent(
 DIALECT = """        Dialect(
             "toy",
             {"Asked": PROMPT, "ToolBegins": BEGIN, "ToolEnds": END, "Done": STOP},
-            told="claude",
+            answer_format="claude",
             reads_answer=("Asked", "ToolEnds"),
             one_at_a_time=True,
             variable="TOY_AGENT",
@@ -34,7 +34,7 @@ DIALECT = """        Dialect(
 
 def test_an_agent_is_two_places(checkout: Checkout) -> None:
     checkout.insert("snapd/agents/table.py", ")\n\nAGENTS: dict[str, Agent]", ROW)
-    checkout.insert("snapd/hook/dialects.py", "        # it runs the calls of one answer at the same time\n", DIALECT)
+    checkout.insert("snapd/hook/dialects.py", "        # it runs the calls of one answer in parallel\n", DIALECT)
     checkout.generate()
 
     assert checkout.touched == {"snapd/agents/table.py", "snapd/hook/dialects.py"}

@@ -147,10 +147,10 @@ def test_daemon_of_somebody_else_is_not_talked_to(machine: Machine, folder: Path
     machine.processes.append(impostor)
     assert impostor.stdout is not None
     assert impostor.stdout.readline() == b"ready\n"
-    with pytest.raises(PermissionError, match="somebody else listens there"):
+    with pytest.raises(PermissionError, match="another user's process listens there"):
         connect(str(path))
     done = machine.run("connect", "--socket", str(path))
-    assert (done.returncode, "somebody else listens there" in done.stderr) == (4, True)
+    assert (done.returncode, "another user's process listens there" in done.stderr) == (4, True)
 
 
 @pytest.mark.hazard(73)
@@ -161,7 +161,7 @@ def test_daemon_of_somebody_else_is_not_talked_to(machine: Machine, folder: Path
         ("others may write", "run chmod go-w"),
         ("symlink", "is a symlink\nhint: remove it"),
         ("file", "is not a directory"),
-        ("foreign", "belongs to somebody else (user 65534)"),
+        ("foreign", "belongs to another user (65534)"),
     ],
 )
 @pytest.mark.parametrize("command", ["serve", "connect"])

@@ -41,8 +41,8 @@ def test_who_wrote_the_line(neovim: Callable[..., Neovim], agent: Agent) -> None
     editor.until(lambda: editor.lua("return vim.fn.line('.')") == 3, lambda: editor.text)
     assert behind(editor) == {}, "it is off at first"
     editor.type("\\sb")
-    shows_behind(editor, {3: "claude, just now · count"})
-    editor.shows("three   claude, just now · count")
+    shows_behind(editor, {3: "Claude Code, just now · count"})
+    editor.shows("three   Claude Code, just now · count")
     editor.type("7G")
     shows_behind(editor, {7: "you"})
     editor.type("8G")
@@ -52,7 +52,7 @@ def test_who_wrote_the_line(neovim: Callable[..., Neovim], agent: Agent) -> None
     editor.type(":w\r")
     shows_behind(editor, {1: "you"})
     agent.step("again", {"a.txt": b"claude's\n" + changed(l3=b"three")})
-    shows_behind(editor, {1: "claude, just now · again"})
+    shows_behind(editor, {1: "Claude Code, just now · again"})
     editor.type(":SnapdBlame\r")
     shows_behind(editor, {})
 
@@ -66,6 +66,6 @@ def test_a_note_says_who_wrote_a_line_from_before(neovim: Callable[..., Neovim],
     editor = neovim("a.txt")
     editor.lua_until("return #vim.lsp.get_clients({ name = 'snapd' }) == 1")
     editor.type("\\sb")
-    shows_behind(editor, {1: f"claude, just now, git {commit[:8]} · one"})
+    shows_behind(editor, {1: f"Claude Code, just now, git {commit[:8]} · one"})
     editor.type("2G")
     shows_behind(editor, {2: f"Author, just now, git {commit[:8]} · one"})

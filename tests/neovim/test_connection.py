@@ -23,7 +23,7 @@ def test_a_daemon_that_ends_is_found_again(
     agent.step("before", {"a.txt": changed(l3=b"three")})
     editor = neovim("a.txt")
     editor.command("Snapd")
-    editor.shows("● claude Edit before")
+    editor.shows("● Claude Code Edit before")
     editor.command("wincmd p")
     editor.type("Gotyped\x1b")
     editor.until(lambda: editor.lines()[-1] == "typed", lambda: editor.text)
@@ -38,7 +38,7 @@ def test_a_daemon_that_ends_is_found_again(
 
         editor.until(lambda: reasons() == ["unsavedInEditor"], lambda: str(reasons()))
         again.step("after", {"b.txt": b"b\n"})
-        editor.shows("● claude Edit after")
+        editor.shows("● Claude Code Edit after")
 
 
 def test_an_answer_that_never_comes_is_told(neovim: Callable[..., Neovim], agent: Agent) -> None:

@@ -38,7 +38,7 @@ def test_undo_and_redo_after_their_plan(neovim: Callable[..., Neovim], agent: Ag
     put(agent.folder, {"a.txt": changed(l3=b"three", l18=b"mine")})
     editor = neovim()
     editor.type(":SnapdUndo\r")
-    plan = editor.shows("Undo the last step?", "claude: change", "delete    new.txt", "y   do it")
+    plan = editor.shows("Undo the last step?", "Claude Code: change", "delete    new.txt", "y   do it")
     assert "merge     a.txt" in plan
     assert "+1 -2 in 2 files" in plan
     assert read(agent.folder, "new.txt") == b"new\n", "a plan changes nothing"
@@ -47,7 +47,7 @@ def test_undo_and_redo_after_their_plan(neovim: Callable[..., Neovim], agent: Ag
     assert read(agent.folder, "a.txt") == changed(l18=b"mine")
     assert read(agent.folder, "new.txt") is None
     editor.type(":SnapdRedo\r")
-    editor.shows("Redo what was undone last?", "claude: change", "restore   new.txt")
+    editor.shows("Redo what was undone last?", "Claude Code: change", "restore   new.txt")
     editor.type("y")
     editor.tells("redid what was undone last: ")
     assert read(agent.folder, "a.txt") == changed(l3=b"three", l18=b"mine")

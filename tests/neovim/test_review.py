@@ -144,7 +144,7 @@ def test_who_made_a_hunk(neovim: Callable[..., Neovim], agent: Agent) -> None:
     editor = neovim("a.txt")
     shows_signs(editor, {3: "┃ Changed", 17: "┃ Changed", 18: "┃ Changed"})
     editor.type("]s\\sp")
-    editor.shows("claude: count to three, just now", "-3", "+three")
+    editor.shows("Claude Code: count to three, just now", "-3", "+three")
 
 
 def test_all_pending_hunks_in_the_quickfix_list(neovim: Callable[..., Neovim], agent: Agent) -> None:

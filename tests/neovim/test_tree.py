@@ -45,11 +45,11 @@ def test_parts_stand_below_their_step(neovim: Callable[..., Neovim], agent: Agen
     agent.client.review_keep(all=True)
     editor = neovim()
     editor.command("Snapd")
-    editor.shows("● claude Edit part")
+    editor.shows("● Claude Code Edit part")
     shown = [row.split(" +")[0].rstrip() for row in rows(editor)]
     assert shown == [
-        "▾ ● claude Edit delegate",
-        "  ▾ ● claude Edit part",
+        "▾ ● Claude Code Edit delegate",
+        "  ▾ ● Claude Code Edit part",
         "      A b.txt",
         "    A b.txt",
     ]
@@ -75,7 +75,7 @@ def test_details_and_keys(neovim: Callable[..., Neovim], agent: Agent) -> None:
     editor.shows("Edit say")
     go_to(editor, "Edit say")
     editor.press("K")
-    editor.shows("Details", f"step      {step}", "agent     claude", "what      say", "state     applied")
+    editor.shows("Details", f"step      {step}", "agent     Claude Code", "what      say", "state     applied")
     editor.press("<Esc>")
     go_to(editor, "Say it")
     editor.press("K")

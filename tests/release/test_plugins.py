@@ -123,7 +123,7 @@ def test_claude_code_undoes_its_own_step_by_the_skill(monkeypatch: pytest.Monkey
         assert (place.project / "b.txt").read_text() == "b\n"
         last = "\n".join(strings(model.asked[-1].body))
         assert "Don't undo a step of the user or of another agent" in last, "it has read the skill"
-        assert re.search(rf"{step[:6]}\S*\s+\d\d:\d\d\s+claude\s+Edit", last), "the log of its session"
+        assert re.search(rf"{step[:6]}\S*\s+\d\d:\d\d\s+Claude Code\s+Edit", last), "the log of its session"
         assert "calc.py" in last
         assert step[:6] in last
 

@@ -267,7 +267,7 @@ def test_where_it_cannot_be_written(small: Agents, file: str, tmp_path: Path) ->
     run_git(tmp_path, "init", "--quiet", "--bare", "repository")
     stores = os.path.dirname(small.bench.workspace.store.path)
     for path, why in (
-        ("s.bundle", "no absolute path"),
+        ("s.bundle", "not an absolute path"),
         (file, "exists already"),
         (str(tmp_path / "link"), "exists already"),
         (str(tmp_path / "out"), "exists already"),
@@ -340,7 +340,7 @@ def test_what_is_no_file_of_sessions(there: Agents, tmp_path: Path) -> None:
         with pytest.raises(InvalidParams) as wrong:
             import_(there, str(tmp_path / name))
         assert wrong.value.data["field"] == "file"
-    with pytest.raises(InvalidParams, match="no absolute path"):
+    with pytest.raises(InvalidParams, match="not an absolute path"):
         import_(there, "text")
     assert mirrors(there) == []
 

@@ -52,20 +52,20 @@ async def test_it_shows_what_is_pending_and_who_made_it(client: Client, project:
         await view.until(lambda: len(view.rows) == 3, "the files")
         await view.until(lambda: len(view.diff) > 1, "the hunks")
         assert view.rows[0] == "all 2 files +4 -3"
-        assert view.rows[2] == "A new.txt +1 -0  claude"
+        assert view.rows[2] == "A new.txt +1 -0  Claude Code"
         assert view.at == view.rows[1]
         expected = hunks(client, "basket.py")
         assert len(expected) == 2
         lines = [line for hunk in expected for line in (hunk["header"], *hunk["lines"])]
         assert view.diff[0] == "M basket.py  +3 -3"
-        assert [line for line in view.diff[1:] if not line.startswith(("hunk ", "claude", "codex"))] == lines
-        assert view.diff[1:3] == ["hunk 1 of 2, by claude", "claude  Edit count"]
+        assert [line for line in view.diff[1:] if not line.startswith(("hunk ", "Claude Code", "Codex"))] == lines
+        assert view.diff[1:3] == ["hunk 1 of 2, by Claude Code", "Claude Code  Edit count"]
         # the second hunk is of both, and says so
-        at = view.diff.index("hunk 2 of 2, by claude, codex")
-        assert view.diff[at + 1 : at + 3] == ["claude  Edit count", "codex  Write"]
+        at = view.diff.index("hunk 2 of 2, by Claude Code, Codex")
+        assert view.diff[at + 1 : at + 3] == ["Claude Code  Edit count", "Codex  Write"]
         await view.press("g")
         await view.until(lambda: "M basket.py  +3 -3" in view.diff and "A new.txt  +1 -0" in view.diff, "all of them")
-        assert view.diff[:2] == ["by claude: 2 files", "by codex: 1 file"]
+        assert view.diff[:2] == ["by Claude Code: 2 files", "by Codex: 1 file"]
         # back to the history, where its keys work again
         await view.press("v")
         assert history.app.screen is not history.app.review
@@ -186,7 +186,7 @@ async def test_next_and_previous_go_through_all_files(client: Client, project: s
         await view.press("n")
         await view.until(lambda: "x.txt" in view.diff[0], "the last file")
         assert "renamed from old.txt" in view.diff[0]
-        assert "renamed from old.txt, by claude" in view.diff[1]
+        assert "renamed from old.txt, by Claude Code" in view.diff[1]
         await view.press("n")
         assert "x.txt" in view.diff[0]
         for name, heading in (("gone.txt", "hunk 1 of 1"), ("binary", ""), ("basket.py", "hunk 2 of 2")):
@@ -213,7 +213,7 @@ async def test_it_is_live_and_stays_on_its_hunk(client: Client, project: str) ->
         # somebody writes above it, in the same file and in another one
         begun = client.step_begin("S")["stepId"]
         put(project, {"basket.py": numbered(40, l3=b"three", l15=b"fifteen", l30=b"thirty"), "a.txt": b"a\n"})
-        await view.until(lambda: "A a.txt +1 -0  claude" in view.rows, "the new file")
+        await view.until(lambda: "A a.txt +1 -0  Claude Code" in view.rows, "the new file")
         await view.until(lambda: "+fifteen" in view.diff, "the new hunk")
         assert (view.app.review.changes.hunk, view.at) == (2, line)
         assert view.app.review.files.selected is not None
@@ -222,7 +222,9 @@ async def test_it_is_live_and_stays_on_its_hunk(client: Client, project: str) ->
         # what the user writes is not pending, and what somebody else keeps is not pending any more
         put(project, {"mine.txt": b"mine\n"})
         client.request("review/keep", {"files": ["basket.py"]})
-        await view.until(lambda: view.rows[1:] == ["A a.txt +1 -0  claude", "A z.txt +1 -0  claude"], "the files")
+        await view.until(
+            lambda: view.rows[1:] == ["A a.txt +1 -0  Claude Code", "A z.txt +1 -0  Claude Code"], "the files"
+        )
         # whoever reviews goes on with the next file
         await view.until(lambda: view.at.startswith("hunk 1 of 1") and "z.txt" in view.diff[0], "the next file")
         await view.press("escape")
@@ -299,7 +301,7 @@ async def test_a_small_terminal_and_odd_names(client: Client, project: str) -> N
         lines = view.screen()
         assert all(sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in line) == 50 for line in lines)
         assert all(char.isprintable() for line in lines for char in line)
-        assert "A \\x1b[31mred\\n.txt +1 -0  claude" in view.rows
+        assert "A \\x1b[31mred\\n.txt +1 -0  Claude Code" in view.rows
         # what the keys do can be read here, too
         await view.press("question_mark")
         assert "keep the hunk" in "\n".join(view.screen())
@@ -336,13 +338,14 @@ def test_steps_that_are_not_loaded_are_counted() -> None:
     entries = [step(f"{number:016x}", "S", number, "a", tool="Edit", description=f"a{number}") for number in range(6)]
     owners = [{"sessionId": "S", "stepId": f"{number:016x}"} for number in range(6)]
     assert steps_behind(loaded(entries, session("S", 0)), owners) == [
-        "claude  Edit a0", "claude  Edit a1", "claude  Edit a2", "and 3 more",
+        "Claude Code  Edit a0", "Claude Code  Edit a1", "Claude Code  Edit a2", "and 3 more",
     ]  # fmt: skip
     known = loaded(entries[4:], session("S", 0))
-    assert steps_behind(known, owners) == ["claude  Edit a4", "claude  Edit a5", "and 4 more"]
+    assert steps_behind(known, owners) == ["Claude Code  Edit a4", "Claude Code  Edit a5", "and 4 more"]
     assert steps_behind(known, owners[:1]) == ["1 step"]
-    assert steps_behind(known, owners[4:5]) == ["claude  Edit a4"]
-    assert agents_of(known, [*owners, {"sessionId": "no longer there", "stepId": "0"}]) == "claude, no longer there"
+    assert steps_behind(known, owners[4:5]) == ["Claude Code  Edit a4"]
+    gone = {"sessionId": "no longer there", "stepId": "0"}
+    assert agents_of(known, [*owners, gone]) == "Claude Code, no longer there"
 
 
 def test_many_pending_lines_are_cut_between_hunks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -350,7 +353,7 @@ def test_many_pending_lines_are_cut_between_hunks(monkeypatch: pytest.MonkeyPatc
     hunk = {"header": "@@ -1 +1 @@", "lines": ["-a", "+b"], "owners": [{"sessionId": "S", "stepId": "0"}]}
     shown_file = {**change("a"), "hunks": [{**hunk, "index": index} for index in range(9)], "owners": hunk["owners"]}
     lines = lines_of_pending(shown_file, loaded([], session("S", 0)))
-    assert [line.text for line in lines if line.kind == "hunk"] == [f"hunk {n} of 9, by claude" for n in (1, 2)]
+    assert [line.text for line in lines if line.kind == "hunk"] == [f"hunk {n} of 9, by Claude Code" for n in (1, 2)]
     assert lines[-1].text == "… and 7 more hunks: keep or undo some of these first"
 
 
@@ -360,8 +363,8 @@ async def test_folders_of_pending_files(client: Client, project: str) -> None:
         view = await history.review()
         await view.until(lambda: len(view.rows) == 7, "the tree")
         assert view.rows[1:] == [
-            "▾ src/ 3 files +3 -0", "  ▾ a/ 2 files +2 -0", "    A one.txt +1 -0  claude",
-            "    A two.txt +1 -0  claude", "  A b.txt +1 -0  claude", "A z.txt +1 -0  claude",
+            "▾ src/ 3 files +3 -0", "  ▾ a/ 2 files +2 -0", "    A one.txt +1 -0  Claude Code",
+            "    A two.txt +1 -0  Claude Code", "  A b.txt +1 -0  Claude Code", "A z.txt +1 -0  Claude Code",
         ]  # fmt: skip
         assert view.at == view.rows[3]
         await view.press("left")

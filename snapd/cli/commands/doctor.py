@@ -343,7 +343,7 @@ def runtime(locations: Locations, socket: str) -> str:
         if not stat.S_ISSOCK(status.st_mode):
             raise CheckFailed(f"{socket} is not a socket", "remove it")
         if status.st_uid != os.geteuid():
-            raise CheckFailed(f"{socket} belongs to somebody else (user {status.st_uid})", "have its owner remove it")
+            raise CheckFailed(f"{socket} belongs to another user ({status.st_uid})", "have its owner remove it")
         if status.st_mode & 0o077:
             raise CheckFailed(f"{socket} is open to others (mode {stat.S_IMODE(status.st_mode):o})", _STOP)
     return locations.runtime

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from snapd.cli.parsing.usage import Parser
 
 _NOTIFICATIONS = frozenset({"snapshot/didTrack", "snapshot/didChange", "snapshot/didRevert", "session/didChange"})
-_WHO, _SHORT_WHO = 10, 6
+_WHO, _SHORT_WHO = 11, 6
 _ROOMY = 60
 """The columns from which a line has the seconds, and room for long names of agents."""
 _FILES = 6

@@ -54,7 +54,7 @@ class WriteLock:
         """
         call = IdleCall(lambda: self.waiting > 0)
         if not self._lock.acquire(blocking=False):
-            raise Cancelled("somebody else is writing")
+            raise Cancelled("another request is writing")
         with self._locked(call):
             yield call
 

@@ -165,7 +165,7 @@ def find_leftovers(store: str) -> Leftovers:
 
 def _problem(status: os.stat_result, others: int) -> str:
     if status.st_uid != os.geteuid():
-        return f"belongs to somebody else (user {status.st_uid})"
+        return f"belongs to another user ({status.st_uid})"
     if not stat.S_ISLNK(status.st_mode) and status.st_mode & others:
         return f"is open to others (mode {stat.S_IMODE(status.st_mode):o})"
     return ""

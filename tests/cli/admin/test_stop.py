@@ -104,7 +104,7 @@ def test_one_that_nothing_can_end(machine: Machine, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(os, "kill", lambda _, number: sent.append(number))
     machine.serve_socket()
     began = time.monotonic()
-    with pytest.raises(IoError, match="waits for a disk"):
+    with pytest.raises(IoError, match="waiting for a disk"):
         told(machine)
     assert sent == [signal.SIGTERM, signal.SIGKILL]
     assert time.monotonic() - began < 10

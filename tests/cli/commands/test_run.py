@@ -182,7 +182,7 @@ def test_steps_make_themselves(home: Home, project: str) -> None:
 def test_another_agent_at_work_is_named(home: Home, project: str) -> None:
     other = home.ok(project, "step", "begin", "--session", "other", "--agent", "claude").strip()
     result = home.run(project, "run", "--", "sh", "-c", "echo 1 > one; echo 2 > two")
-    assert f"  one, two: shared with step {other[:SHORTEST]} of claude: both were at work" in result.err
+    assert f"  one, two: shared with step {other[:SHORTEST]} of Claude Code: both were at work" in result.err
     assert result.code == 0
 
 

@@ -40,7 +40,7 @@ def test_a_step_in_the_middle(home: Home, project: str, steps: list[str]) -> Non
     lines = home.ok(project, "undo", "--yes", steps[0][:12]).splitlines()
     before = lines.pop().removeprefix("before: ")
     assert lines == [
-        f"undone    {steps[0][:SHORTEST]} claude 2 files",
+        f"undone    {steps[0][:SHORTEST]} Claude Code 2 files",
         "merged    f.txt",
         "deleted   new.txt",
         "'snapd redo' redoes it",
@@ -53,7 +53,7 @@ def test_a_step_in_the_middle(home: Home, project: str, steps: list[str]) -> Non
 def test_the_last_whoever_did_it(home: Home, project: str, steps: list[str]) -> None:
     shown = home.ok(project, "undo", "--dry-run").splitlines()
     assert shown == [
-        f"would undo    {steps[2][:SHORTEST]} claude Edit the second",
+        f"would undo    {steps[2][:SHORTEST]} Claude Code Edit the second",
         "would restore f.txt",
         "would restore 1 file: +1 -1",
     ]
@@ -352,7 +352,8 @@ def test_all_of_a_session_and_back_to_a_step(home: Home, project: str, steps: li
     assert home.ok(project, "undo", "-n", "--to", first).splitlines()[0].startswith(f"would undo    {last} ")
     assert home.run(project, "undo", "-y", "--to", last).code == 1
     told = home.ok(project, "undo", "-y", "--all", "--session", "claude")
-    assert told.splitlines()[:2] == [f"undone    {last} claude Edit the second", f"undone    {first} claude 2 files"]
+    lines = [f"undone    {last} Claude Code Edit the second", f"undone    {first} Claude Code 2 files"]
+    assert told.splitlines()[:2] == lines
     assert "'snapd redo --count 2' redoes it" in told
     assert read(project, "f.txt") == numbered(20, l8=b"user", l12=b"codex")
     assert f"redone    {first}" in home.ok(project, "redo", "-y", "--all", "--session", "claude")
@@ -468,12 +469,12 @@ def test_two_agents_at_once_are_named(home: Home, project: str) -> None:
     for step in (one, two):
         home.ok(project, "step", "end", step)
     log = home.ok(project, "log")
-    assert f"shared with step {two[:SHORTEST]} of codex: both were at work" in log
-    assert f"shared with step {one[:SHORTEST]} of claude: both were at work" in log
+    assert f"shared with step {two[:SHORTEST]} of Codex: both were at work" in log
+    assert f"shared with step {one[:SHORTEST]} of Claude Code: both were at work" in log
     result = home.run(project, "undo", "-y", one)
-    assert f"conflict  f.txt  (shared with step {two[:SHORTEST]} of codex: both were at work)" in result.text
+    assert f"conflict  f.txt  (shared with step {two[:SHORTEST]} of Codex: both were at work)" in result.text
     shown = home.ok(project, "undo", "-n", one, "--on-conflict", "overwrite")
-    assert f"takes away    step {two[:SHORTEST]} of codex in f.txt" in shown
+    assert f"takes away    step {two[:SHORTEST]} of Codex in f.txt" in shown
 
 
 def test_a_newer_step_is_not_undone_instead_of_the_one_that_was_shown(

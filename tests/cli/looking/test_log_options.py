@@ -63,10 +63,10 @@ def test_the_diffs_of_the_log_are_whole(home: Home, project: str, tmp_path: Path
     # the latest first, so the oldest is the last to be cut off
     parts = re.split(rb"(?m)^(?=[0-9a-f]{6,8} +\d\d:\d\d)", shown)[1:]
     assert [part.decode("utf-8", "replace").splitlines()[0].split()[2:] for part in parts] == [
-        ["claude", "undo", step[:SHORTEST], "+0", "-0"],
-        ["claude", "a.txt", "→", "b.txt", "+0", "-0", "undone"],
+        ["Claude", "Code", "undo", step[:SHORTEST], "+0", "-0"],
+        ["Claude", "Code", "a.txt", "→", "b.txt", "+0", "-0", "undone"],
         ["you", "2", "files", "+1", "-1"],
-        ["claude", "Edit", "+1", "-1"],
+        ["Claude", "Code", "Edit", "+1", "-1"],
     ]
     run_git(tmp_path, "init", "-q")
     put(str(tmp_path), before)
@@ -87,8 +87,8 @@ def test_one_line_each(home: Home, project: str) -> None:
     step = take(home, project, "claude", {"basket.py": numbered(9, l1=b"x")}, "--tool", "Edit", "--description", "a\nb")
     lines = home.ok(project, "log", "--oneline").splitlines()
     assert [re.sub(r"^[0-9a-f]{6,8} +\d\d:\d\d", "", line).strip() for line in lines] == [
-        "claude      Edit a b  +1 -1",
-        "claude      basket.py +9 -0",
+        "Claude Code  Edit a b  +1 -1",
+        "Claude Code  basket.py +9 -0",
     ]
     assert lines[0].startswith(step[:SHORTEST])
     assert "changed   basket.py +9 -0\n" in home.ok(project, "show", lines[1][:SHORTEST])

@@ -37,9 +37,10 @@ def test_turns_in_the_log(home: Home, project: str) -> None:
     shown = home.ok(project, "log").splitlines()
     lines = [line.split("┊")[1].strip() for line in shown if "»" in line or "●" in line]
     # a call that only looked is no news
-    assert [line[0] for line in lines] == ["●", "»", "●", "»"]
-    assert lines[0].endswith("Edit  A short.py  +1 -0")
-    assert lines[1] == "»  bbbb22    and now shorter"
+    assert [line[0] for line in lines] == ["»", "●", "»", "●"]
+    # a prompt stands above its steps
+    assert lines[0] == "»  bbbb22    and now shorter"
+    assert lines[1].endswith("Edit  A short.py  +1 -0")
     # the prompt came before the first step of its session
     assert "╯" in shown[-1]
     assert "\x1b" not in "".join(shown)

@@ -60,17 +60,17 @@ class Told:
 
 def test_a_step_from_its_beginning_to_its_redo(cut_ids: None) -> None:
     told = Told()
-    assert told.step() == ["14:40:05  claude     ╭ session began 5f1c0a22 the parser"]
+    assert told.step() == ["14:40:05  Claude Code ╭ session began 5f1c0a22 the parser"]
     assert told.step() == []
-    assert told.step("open", tool="Edit") == ["14:40:05  claude     ◎ aaaaaaaa Edit  begins"]
+    assert told.step("open", tool="Edit") == ["14:40:05  Claude Code ◎ aaaaaaaa Edit  begins"]
     assert told.step("open", tool="Edit") == []
-    assert told.changes(row("a.py")) == ["14:40:05               M a.py  +1 -1"]
+    assert told.changes(row("a.py")) == ["14:40:05                M a.py  +1 -1"]
     assert told.step("applied", [row("a.py"), row("src/b", 3, 0, "added")], tool="Edit") == [
-        "14:40:05  claude     ● aaaaaaaa Edit",
-        "                       M a.py  +1 -1",
-        "                       A src/b  +3 -0",
+        "14:40:05  Claude Code ● aaaaaaaa Edit",
+        "                        M a.py  +1 -1",
+        "                        A src/b  +3 -0",
     ]
-    assert told.step("undone", [row("a.py")], tool="Edit") == ["14:40:05  claude     ○ aaaaaaaa Edit  undone"]
+    assert told.step("undone", [row("a.py")], tool="Edit") == ["14:40:05  Claude Code ○ aaaaaaaa Edit  undone"]
     assert told.step("partly", [row("a.py")])[0].endswith("◐ aaaaaaaa a.py +1 -1  partly undone")
     assert told.step("applied", [row("a.py")])[0].endswith("● aaaaaaaa a.py +1 -1  redone")
     assert told.step(endedAt="x")[0].endswith("╯ session ended 5f1c0a22 the parser")
@@ -78,8 +78,8 @@ def test_a_step_from_its_beginning_to_its_redo(cut_ids: None) -> None:
 
 def test_steps_without_words(cut_ids: None) -> None:
     told = Told()
-    assert told.step("open") == ["14:40:05  claude     ◎ aaaaaaaa step 3  begins"]
-    assert told.step("applied", [row("a.py", 7, 2)]) == ["14:40:05  claude     ● aaaaaaaa a.py +7 -2"]
+    assert told.step("open") == ["14:40:05  Claude Code ◎ aaaaaaaa step 3  begins"]
+    assert told.step("applied", [row("a.py", 7, 2)]) == ["14:40:05  Claude Code ● aaaaaaaa a.py +7 -2"]
     told.step("open")
     # nobody misses it
     assert told.step("applied", []) == []
@@ -89,27 +89,27 @@ def test_steps_without_words(cut_ids: None) -> None:
 
 def test_what_the_user_does() -> None:
     told = Told()
-    assert told.changes(row("a")) == ["14:40:05  you        ◦ M a  +1 -1"]
+    assert told.changes(row("a")) == ["14:40:05  you         ◦ M a  +1 -1"]
     # all that differs is told each time
     assert told.changes(row("a")) == []
-    assert told.changes(row("a"), row("b")) == ["14:40:05  you        ◦ M b  +1 -1"]
+    assert told.changes(row("a"), row("b")) == ["14:40:05  you         ◦ M b  +1 -1"]
     assert told.changes(row("b", 2)) == [
-        "14:40:05  you        ◦ M b  +2 -1",
-        "14:40:05  you        ◦ a is as it was",
+        "14:40:05  you         ◦ M b  +2 -1",
+        "14:40:05  you         ◦ a is as it was",
     ]
     assert told.lines("snapshot/didTrack", {"hash": TREE}) == []
-    assert told.changes(row("b", 2)) == ["14:40:05  you        ◦ M b  +2 -1"]
+    assert told.changes(row("b", 2)) == ["14:40:05  you         ◦ M b  +2 -1"]
     many = told.changes(*(row(f"src/{number}") for number in range(9)))
-    assert many[0] == "14:40:05  you        ◦ 9 files in src/"
-    assert (len(many), many[7]) == (9, "                       … and 3 more files")
+    assert many[0] == "14:40:05  you         ◦ 9 files in src/"
+    assert (len(many), many[7]) == (9, "                        … and 3 more files")
 
 
 def test_operations(cut_ids: None) -> None:
     told = Told()
     files = [{"file": "a", "outcome": "restored"}, {"file": "b", "outcome": "unchanged"}]
     assert told.lines("snapshot/didRevert", {"kind": "restore", "after": TREE, "files": files}) == [
-        "14:40:05             ◆ restore to 01234567  1 file",
-        "                       restored  a",
+        "14:40:05              ◆ restore to 01234567  1 file",
+        "                        restored  a",
     ]
     # its steps tell of it
     assert told.lines("snapshot/didRevert", {"kind": "undo", "after": TREE, "files": files}) == []

@@ -42,7 +42,7 @@ def test_from_one_machine_to_the_other(home: Home, there: Home, project: str, st
     folder = there.project("clone", {"f.txt": numbered(20, l18=b"mine")})
     run_git(folder, "init", "-q")
     host = os.uname().nodename
-    assert there.ok(folder, "unbundle", os.path.relpath(path, folder)) == f"claude claude: 1 step, from {host}\n"
+    assert there.ok(folder, "unbundle", os.path.relpath(path, folder)) == f"claude Claude Code: 1 step, from {host}\n"
     assert there.ok(folder, "unbundle", path) == "nothing new in it\n"
     assert there.run(folder, "sessions", "--json").json["sessions"][0]["origin"]["remote"] == path
     there.ok(folder, "apply", step[:8], "--yes")

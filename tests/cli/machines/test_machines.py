@@ -75,7 +75,7 @@ def test_from_one_machine_to_the_other(home: Home, there: Home, project: str, re
     host = os.uname().nodename
     # a folder may be given as a path from here
     fetched = there.ok(clone, "fetch", os.path.relpath(remote, clone)).splitlines()
-    assert fetched == [f"claude claude: 2 steps, from {host}"]
+    assert fetched == [f"claude Claude Code: 2 steps, from {host}"]
     # the same one by its name
     assert there.ok(clone, "fetch", "origin") == "nothing new there\n"
     assert read(clone, "f.txt") == numbered(20)

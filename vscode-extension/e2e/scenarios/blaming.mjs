@@ -24,7 +24,11 @@ export const BLAMING = [
       assert.equal(await text.lineEnd(), "", "it is off until somebody wants it");
 
       await workbench.run("Snapd: Toggle Line Blame");
-      await untilEqual("the agent's line", () => text.lineEnd(), "claude, just now · Write gamma in <b>capitals</b>");
+      await untilEqual(
+        "the agent's line",
+        () => text.lineEnd(),
+        "Claude Code, just now · Write gamma in <b>capitals</b>",
+      );
       await stage.shot("blame");
       await text.goTo(2);
       await untilEqual("a line that was there before", () => text.lineEnd(), "");
@@ -33,13 +37,17 @@ export const BLAMING = [
       await text.goTo(1);
       await untilEqual("what is typed", () => text.lineEnd(), "You, not saved");
       await text.goTo(4);
-      await untilMatches("the agent's line, one further down", () => text.lineEnd(), /^claude, just now · Write gamma/);
+      await untilMatches(
+        "the agent's line, one further down",
+        () => text.lineEnd(),
+        /^Claude Code, just now · Write gamma/,
+      );
       await text.save();
       await text.goTo(1);
       await untilMatches("what was saved", () => text.lineEnd(), /^You(, just now)?$/);
 
       await text.goTo(4);
-      await untilMatches("the agent's line once more", () => text.lineEnd(), /^claude/);
+      await untilMatches("the agent's line once more", () => text.lineEnd(), /^Claude Code/);
       await text.pointAtLineEnd();
       const hover = page.locator(".monaco-hover:visible", { hasText: "Write gamma in <b>capitals</b>" });
       await hover.getByText("Open the changes of the step").click();
@@ -49,12 +57,12 @@ export const BLAMING = [
 
       await text.open("letters.txt");
       await text.goTo(4);
-      await untilMatches("the agent's line in a new editor", () => text.lineEnd(), /^claude/);
+      await untilMatches("the agent's line in a new editor", () => text.lineEnd(), /^Claude Code/);
       world.hold();
       process.kill(/** @type {number} */ (world.daemon()), "SIGKILL");
       await untilEqual("nothing while the daemon is away", () => text.lineEnd(), "");
       world.release();
-      await untilMatches("the agent's line, by another daemon", () => text.lineEnd(), /^claude/);
+      await untilMatches("the agent's line, by another daemon", () => text.lineEnd(), /^Claude Code/);
 
       await workbench.run("Snapd: Toggle Line Blame");
       await untilEqual("nothing once it is turned off", () => text.lineEnd(), "");

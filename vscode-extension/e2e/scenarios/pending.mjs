@@ -146,13 +146,13 @@ export const PENDING = [
       await untilMatches(
         "what a screen reader says",
         label,
-        /^keys\.txt, modified, 1 line added, 1 removed, by claude/,
+        /^keys\.txt, modified, 1 line added, 1 removed, by Claude Code/,
       );
       await keyboard.press("ArrowDown");
       await pending.isFocused(other);
       assert.match(
         (await other.getAttribute("aria-label")) ?? "",
-        /^other\.txt, in sub, added, 1 line added, 0 removed, by claude/,
+        /^other\.txt, in sub, added, 1 line added, 0 removed, by Claude Code/,
       );
       await keyboard.press("Shift+F10");
       await workbench.chooseByKeys("Undo File");
@@ -187,7 +187,7 @@ export const PENDING = [
         world.write(SETTINGS, JSON.stringify({ "workbench.colorTheme": theme, "snapd.blame.line": true }));
         await browser.page.locator(`.monaco-workbench.${name === "dark" ? "hc-black" : "hc-light"}`).waitFor();
         await text.goTo(3);
-        await untilMatches("who wrote the line", () => text.lineEnd(), /^claude, just now/);
+        await untilMatches("who wrote the line", () => text.lineEnd(), /^Claude Code, just now/);
         const borders = await untilBorders(text);
         const ground = await text.editor.evaluate((editor) => getComputedStyle(editor).backgroundColor);
         for (const color of borders) {

@@ -150,7 +150,7 @@ export const PICTURES = [
       await stage.shot("review");
       await workbench.run("Snapd: Toggle Line Blame");
       await text.goTo(11);
-      await untilMatches("who wrote the line", () => text.lineEnd(), /^claude, .* · Refuse an empty basket/);
+      await untilMatches("who wrote the line", () => text.lineEnd(), /^Claude Code, .* · Refuse an empty basket/);
       await stage.shot("blame-line");
     },
   },

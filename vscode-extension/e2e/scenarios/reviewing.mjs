@@ -30,10 +30,10 @@ export const REVIEWING = [
       await text.shows(all);
       await untilEqual("the hunks", () => text.lenses("Keep").count(), 4);
       assert.equal(await text.lenses("Undo").count(), 4);
-      const makers = async () => (await text.lenses(/^(claude|codex)$/).allInnerTexts()).sort().join();
-      await untilEqual("who made them", makers, "claude,claude,codex,codex");
+      const makers = async () => (await text.lenses(/^(Claude Code|Codex)$/).allInnerTexts()).sort().join();
+      await untilEqual("who made them", makers, "Claude Code,Claude Code,Codex,Codex");
       await stage.steps.open();
-      await row.filter({ hasText: "+4 −4" }).filter({ hasText: "claude, codex" }).waitFor();
+      await row.filter({ hasText: "+4 −4" }).filter({ hasText: "Claude Code, Codex" }).waitFor();
       await stage.shot("review-pending");
 
       await text.typeAt(10, "yours: ");
@@ -61,12 +61,12 @@ export const REVIEWING = [
       const left = withLine(typed, "LINE 18", "line 18");
       await untilEqual("one hunk is undone", () => world.read("shared.txt"), left);
       await text.shows(left);
-      await row.filter({ hasText: "+1 −1" }).filter({ hasNotText: "codex" }).waitFor();
+      await row.filter({ hasText: "+1 −1" }).filter({ hasNotText: "Codex" }).waitFor();
 
       await page.reload();
       await page.locator(".monaco-workbench").waitFor();
       await stage.steps.open();
-      await row.filter({ hasText: "+1 −1" }).filter({ hasText: "claude" }).waitFor();
+      await row.filter({ hasText: "+1 −1" }).filter({ hasText: "Claude Code" }).waitFor();
       assert.equal(world.read("shared.txt"), left);
       await pending.click(row);
       // it shows the first difference

@@ -140,7 +140,7 @@ export const START = [
       await steps.press(steps.row("Show prices in euro"), "Undo This Step");
       await workbench.told(/Undid step/);
       await text.shows(cheaper);
-      await untilEqual("the hunks of codex", () => text.lenses("claude, codex").count(), 0);
+      await untilEqual("the hunks of codex", () => text.lenses("Claude Code, Codex").count(), 0);
       const { width, height } = await around(stage.browser.page.locator("body"));
       const { y } = await around(steps.pane);
       await inBothThemes("undo", async () => ({ x: 0, y, width, height: height - y }));

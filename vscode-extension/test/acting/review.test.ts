@@ -78,7 +78,10 @@ for (const [name, command] of [["kept", keepFile] as const, ["undone", undoFile]
       throw new SnapdError("app.py has changed since it was shown", 1017, { kind: "fileChanged", file: "app.py" });
     });
     const told = await run(world, () => command(world.desk, target(pending("app.py"))));
-    assert.match(told ?? "", /Snapd did not .*: app\.py has changed since it was shown\. Look at the changes as they are now/);
+    assert.match(
+      told ?? "",
+      /Snapd did not .*: app\.py has changed since it was shown\. Look at the changes as they are now/,
+    );
     assert.equal(folder.review.refreshed, 1);
   });
 }

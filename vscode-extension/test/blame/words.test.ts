@@ -32,8 +32,8 @@ function text(author: Author): string | undefined {
 
 describe("who wrote a line, in words", () => {
   it("is the agent, the time and the prompt; without a prompt, what the step did", () => {
-    assert.equal(text(byStep("a")), "claude, 5 min ago · Fix the <b>tests</b>");
-    assert.match(text(byStep("b")) ?? "", /^claude, 5 min ago · Change much (much )+much…$/);
+    assert.equal(text(byStep("a")), "Claude Code, 5 min ago · Fix the <b>tests</b>");
+    assert.match(text(byStep("b")) ?? "", /^Claude Code, 5 min ago · Change much (much )+much…$/);
   });
 
   it("is author, time and message of the commit that brought a line from before, on one line", () => {
@@ -49,7 +49,7 @@ describe("who wrote a line, in words", () => {
   });
 
   it("is as much as is known of a step that is older than the history that is known", () => {
-    assert.equal(text(byStep("gone")), "claude, 5 min ago");
+    assert.equal(text(byStep("gone")), "Claude Code, 5 min ago");
     assert.equal(
       text({ start: 1, count: 1, author: "step", sessionId: "gone", stepId: "gone", at: time(0) }),
       "an agent, 5 min ago",
@@ -67,7 +67,7 @@ describe("who wrote a line, in words", () => {
   });
 
   it("has the time itself in the hover", () => {
-    assert.match(hoverText(byStep("a"), FOLDER, NOW), /^claude, 5 min ago \(2026-01-01 \d\d:\d\d:00\)$/);
+    assert.match(hoverText(byStep("a"), FOLDER, NOW), /^Claude Code, 5 min ago \(2026-01-01 \d\d:\d\d:00\)$/);
     assert.match(hoverText(by("user"), FOLDER, NOW), /^You, 5 min ago \(/);
   });
 

@@ -58,18 +58,18 @@ describe("the view of what is pending", () => {
 
   it("says who changed a file, where it is, and how much", () => {
     const look = lookOf(pending("src/a.txt", { owners: [owner("a"), owner("b", "t"), owner("a")], deletions: 3 }));
-    assert.equal(look.description, "src · +1 −3 · claude, My session");
-    assert.equal(look.spoken, "a.txt, in src, modified, 1 line added, 3 removed, by claude, My session");
+    assert.equal(look.description, "src · +1 −3 · Claude Code, My session");
+    assert.equal(look.spoken, "a.txt, in src, modified, 1 line added, 3 removed, by Claude Code, My session");
     assert.deepEqual(look.tooltip.split("\n"), [
       "src/a.txt",
       "Modified, 1 line added, 3 removed",
-      "claude, step 2 “Edit it”, for the turn “Fix the <b>tests</b>”",
+      "Claude Code, step 2 “Edit it”, for the turn “Fix the <b>tests</b>”",
       "My session, step 3",
     ]);
   });
 
   it("says what it can of steps that are older than the history that is known", () => {
-    assert.equal(lookOf(pending("a.txt", { owners: [owner("gone")] })).description, "+1 −0 · claude");
+    assert.equal(lookOf(pending("a.txt", { owners: [owner("gone")] })).description, "+1 −0 · Claude Code");
     assert.equal(lookOf(pending("a.txt", { owners: [owner("gone", "gone")] })).description, "+1 −0 · an agent");
   });
 

@@ -36,7 +36,7 @@ describe("present", () => {
     assert.equal(look.spoken, "Step 3, Edit, applied, 2 files, 12 lines added, 3 removed, 9 min ago");
     assert.match(
       look.tooltip,
-      /^Edit\nStep 3, applied\nAgent: claude\nTool: Edit\nStarted: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\nEnded: /,
+      /^Edit\nStep 3, applied\nAgent: Claude Code\nTool: Edit\nStarted: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\nEnded: /,
     );
   });
 
@@ -73,8 +73,8 @@ describe("present", () => {
     const made = session("s", { title: "Fix it", agent: "claude", stepCount: 3 });
     const item = arrange(folder([made], entries), undefined).top[0];
     assert.ok(item);
-    assert.equal(present(item, NOW).description, "claude · 3 steps · 6 min ago");
-    assert.equal(present(item, NOW).spoken, "Session Fix it, claude, 3 steps, 6 min ago");
+    assert.equal(present(item, NOW).description, "Claude Code · 3 steps · 6 min ago");
+    assert.equal(present(item, NOW).spoken, "Session Fix it, Claude Code, 3 steps, 6 min ago");
   });
 
   it("shows a turn with its prompt, its steps and what they changed", () => {
@@ -168,8 +168,8 @@ describe("present", () => {
   it("shows in a file's timeline who did what", () => {
     const entry = stepEntry(step("x", 2, { tool: "Edit", agent: "claude", state: "undone" }));
     const look = presentInTimeline(fileItem(of(entry), change("a.txt")), NOW);
-    assert.deepEqual([look.label, look.description], ["Edit", "claude · undone · +1 −0 · 9 min ago"]);
-    assert.equal(look.spoken, "Step 3, Edit, claude, undone, modified, 1 line added, 0 removed, 9 min ago");
+    assert.deepEqual([look.label, look.description], ["Edit", "Claude Code · undone · +1 −0 · 9 min ago"]);
+    assert.equal(look.spoken, "Step 3, Edit, Claude Code, undone, modified, 1 line added, 0 removed, 9 min ago");
     const user = presentInTimeline(fileItem(of(userEntry(599)), change("u.txt")), NOW);
     assert.deepEqual([user.label, user.icon], ["You changed u.txt", "account"]);
   });

@@ -23,7 +23,7 @@ test("a reason that is not known is told as it is, and does no harm", () => {
 
 test("who changed a file has a name", () => {
   assert.equal(whoChanged({ author: "user" }), "you");
-  assert.equal(whoChanged({ author: "unknown" }), "somebody");
+  assert.equal(whoChanged({ author: "unknown" }), "someone");
   assert.equal(whoChanged({ author: "step", agent: "claude" }), "a step of Claude Code");
   assert.equal(whoChanged({ author: "operation", kind: "undo" }), "an undo");
 });
