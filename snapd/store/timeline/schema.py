@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 16
+VERSION = 17
 """The version of the tables: a database of another version is rebuilt from the events."""
 
 TABLES = (
