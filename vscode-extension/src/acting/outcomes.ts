@@ -122,7 +122,7 @@ function leftovers(files: readonly FileOutcome[]): string[] {
   const sentences: string[] = [];
   const absent = files.filter(({ reason = "" }) => ABSENT_REASONS.includes(reason));
   if (absent.length > 0) {
-    sentences.push(`${counted(absent.length, "file was", "files were")} so already${onlyOne(absent)}.`);
+    sentences.push(`${counted(absent.length, "file was", "files were")} unchanged${onlyOne(absent)}.`);
   }
   const failed = of("failed");
   if (failed.length > 0) sentences.push(`${counted(failed.length, "file")} could not be written${onlyOne(failed)}.`);

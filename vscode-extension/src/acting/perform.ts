@@ -11,7 +11,7 @@ import type { World } from "./world";
 
 const SAVE = "Save and Continue";
 const DISCARD = "Discard Changes and Continue";
-const CHANGED = "Something changed meanwhile. ";
+const CHANGED = "Something has changed since. ";
 
 /** An action that was carried out, and what it did. */
 export interface Performed {

@@ -12,7 +12,7 @@ export function revertFiles(folder: string, step: Step, files: readonly Named[])
   return {
     folder,
     aim: `revert ${names} (${stepInSentence(step)})`,
-    done: () => `Took back what ${stepInSentence(step)} did to ${names}`,
+    done: () => `Undid what ${stepInSentence(step)} did to ${names}`,
     plan: always({
       method: "step/revertFiles",
       params: { stepId: step.stepId, files: files.map(exactName), onConflict: "merge" },

@@ -25,8 +25,8 @@ import { written } from "./outcomes";
 export function takeBack(folder: string, what: string, acted: Acted): Action {
   return {
     folder,
-    aim: `take back ${what}`,
-    done: () => `Took back ${what}`,
+    aim: `reverse ${what}`,
+    done: () => `Reversed ${what}`,
     shown: new Set(written(acted.files).map(exactName)),
     plan: (model, decisions) => planFiles(model, acted, decisions),
     goal: () => snapshotGoal(acted.before, `before ${what}`),
@@ -88,7 +88,7 @@ export function takeBackOperation(
     aim: byFiles.aim,
     done: byFiles.done,
     besides: ({ operations }) =>
-      operations === undefined ? "Something else was done since, so what this brought back counts as yours." : "",
+      operations === undefined ? "Other operations followed, so the restored changes count as yours." : "",
     plan: async (model, decisions) => {
       if (await turnsOperation(model, call, operation)) return { call, leftOut: [] };
       return planFiles(model, acted, decisions);

@@ -13,7 +13,7 @@ import type { Desk, Target } from "./desk";
 const RESTORE = "Restore";
 const RESTORE_ALL = "Restore All";
 const KEEP_LATER = "Restore, Keep Later Changes";
-const CHANGED = "Something changed meanwhile. ";
+const CHANGED = "Something has changed since. ";
 
 /** What a restore would do. */
 interface Preview {

@@ -52,7 +52,7 @@ export async function revertSelected(desk: Desk, target: Target | undefined): Pr
   const { hunks, mixed } = await folder.request("step/hunks", { stepId: step.stepId, file: exactName(file) });
   if (hunks.length === 0) {
     const why = mixed
-      ? "others changed the same lines while the step was at work"
+      ? "others changed the same lines while the step was running"
       : "it is binary, or only its mode changed";
     throw new Refused(`${file.file} has no hunks: ${why}. Use Revert File to revert it.`);
   }

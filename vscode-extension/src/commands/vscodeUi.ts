@@ -106,7 +106,7 @@ export class VscodeUi implements Ui {
 
   async open(folder: string, file: string): Promise<void> {
     const uri = currentUri(folder, file);
-    if (!(await exists(uri))) throw new Refused(`${vscode.workspace.asRelativePath(uri)} is not there now.`);
+    if (!(await exists(uri))) throw new Refused(`${vscode.workspace.asRelativePath(uri)} does not exist.`);
     await vscode.commands.executeCommand("vscode.open", uri);
   }
 

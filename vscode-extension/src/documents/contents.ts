@@ -72,7 +72,7 @@ export class Contents {
     throw new GoneError(
       stepId === undefined
         ? `the turn has other changes of ${file} by now, or none: open its changes anew`
-        : `the step tells no changes of ${file} any more: it was undone, or they are gone`,
+        : `the step no longer has changes to ${file}: it was undone, or the changes are gone`,
     );
   }
 

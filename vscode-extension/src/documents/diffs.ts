@@ -88,7 +88,7 @@ export async function openDocumentWithCurrent(folder: FolderModel, place: Place)
   const shownFor = placeName(folder, place);
   const tree = place.baseline === undefined ? place.hash.slice(0, 7) : "before the pending changes";
   const left = shownFor === undefined ? tree : `${place.side ?? "after"} ${shownFor}`;
-  const title = `${splitName(change.file).base} (${left} ↔ ${isThere ? "current" : "not there any more"})`;
+  const title = `${splitName(change.file).base} (${left} ↔ ${isThere ? "current" : "deleted"})`;
   await commands.executeCommand("vscode.diff", documentOf(place), right, title);
 }
 

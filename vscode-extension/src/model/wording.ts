@@ -59,7 +59,7 @@ export function moment(at: string): string {
 
 /** What is known of the signature of a fetched session; undefined for one without. */
 function signed(session: Session): string | undefined {
-  if (session.signature?.state === "good") return `signed by ${firstLine(session.signature.signer) ?? "somebody"}`;
+  if (session.signature?.state === "good") return `signed by ${firstLine(session.signature.signer) ?? "an unknown signer"}`;
   return session.signature && SIGNATURES[session.signature.state];
 }
 
@@ -143,7 +143,7 @@ export function eventName(entry: Entry, find: (stepId: string) => Step | undefin
     case "step":
       return entry.step === undefined ? "Step" : stepName(entry.step);
     case "user":
-      return `${entry.unknown === true ? "Somebody" : "You"} changed ${filesInSentence(entry.files)}`;
+      return `${entry.unknown === true ? "Someone" : "You"} changed ${filesInSentence(entry.files)}`;
     case "undo":
       return `Undid ${steps ?? "steps"}`;
     case "redo":
@@ -153,9 +153,9 @@ export function eventName(entry: Entry, find: (stepId: string) => Step | undefin
     case "revert":
       return `Reverted ${steps ?? filesInSentence(entry.files)}`;
     case "unrevert":
-      return "Took back a revert";
+      return "Undid a revert";
     case "hunks":
-      return `Took back changes in ${filesInSentence(entry.files)}`;
+      return `Undid changes in ${filesInSentence(entry.files)}`;
     case "message":
       return capitalized(turnInSentence(entry));
     default:

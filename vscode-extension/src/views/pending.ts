@@ -79,7 +79,7 @@ export class PendingView implements TreeDataProvider<PendingItem>, Disposable {
   /** Sets what the view shows beside its rows. */
   #tellAround(folders: readonly FolderModel[]): void {
     const problem = folders.find(({ review }) => review.problem !== undefined)?.review.problem;
-    tell(this.#view, "", problem === undefined ? "" : `What is pending cannot be told: ${problem.message}`);
+    tell(this.#view, "", problem === undefined ? "" : `Cannot list pending changes: ${problem.message}`);
     const count = folders.reduce((sum, { review }) => sum + review.totals.files, 0);
     const tooltip = `${pendingInWords(folders)} pending`;
     if (tooltip !== this.#tooltip) {

@@ -134,8 +134,8 @@ test("undo of the last step, its button, and that button's button", async (conte
     at.ui.told.map(({ message }) => message),
     [
       "Undid step 1 “Edit”: 2 files restored, 1 deleted.",
-      "Took back the undo of step 1 “Edit”: 2 files restored, 1 deleted.",
-      "Took back the redo of step 1 “Edit”: 2 files restored, 1 deleted.",
+      "Reversed the undo of step 1 “Edit”: 2 files restored, 1 deleted.",
+      "Reversed the redo of step 1 “Edit”: 2 files restored, 1 deleted.",
     ],
   );
   assert.deepEqual(at.files(), START);
@@ -220,7 +220,7 @@ test("undo of a turn leaves what came before, between and after its steps; its b
     at.ui.told.map(({ message }) => message),
     [
       "Undid the turn “Do it”: 1 file restored, 1 merged, 1 deleted.",
-      "Took back the undo of the turn “Do it”: 2 files restored, 1 deleted.",
+      "Reversed the undo of the turn “Do it”: 2 files restored, 1 deleted.",
     ],
   );
 });
@@ -311,7 +311,7 @@ test("a file that changes while it is decided about is asked about again", async
   };
   at.ui.choices = ["Overwrite", "Skip"];
   await at.world.acting.act(undoStep(at.uri, step));
-  assert.match(at.ui.lists[1]?.placeholder ?? "", /^Something changed meanwhile\. /);
+  assert.match(at.ui.lists[1]?.placeholder ?? "", /^Something has changed since\. /);
   assert.equal(at.files()["app.py"], lines({ 2: "mine, and newer" }));
 });
 
@@ -464,7 +464,7 @@ test("a restore that keeps later changes, and one that is asked again because a 
   await restoreWorkspace(at.world.desk, { folder: at.folder, step });
   await at.world.settled();
   const { detail } = at.ui.asked[2] ?? {};
-  assert.match(detail ?? "", /^Something changed meanwhile\. 1 file to restore, 2 to delete\..*more\.txt/);
+  assert.match(detail ?? "", /^Something has changed since\. 1 file to restore, 2 to delete\..*more\.txt/);
   const now = { ...START, "app.py": lines({ 29: "mine" }), "mine.txt": "mine\n", "more.txt": "more\n" };
   assert.deepEqual(at.files(), now, "what was not shown was not done");
 });
@@ -524,7 +524,7 @@ test("what is pending is kept and undone as it was shown; the button makes it pe
     at.ui.told.map(({ message }) => message),
     [
       "Undid the pending changes of app.py: 1 file restored.",
-      "Took back the undo of the pending changes of app.py: 1 file restored.",
+      "Reversed the undo of the pending changes of app.py: 1 file restored.",
     ],
   );
   assert.deepEqual(await shown(), ["app.py 2 2"]);
@@ -544,7 +544,7 @@ test("what is pending is kept and undone as it was shown; the button makes it pe
   await undoFile(at.world.desk, target("app.py"));
   await at.world.settled();
   assert.equal(at.files()["app.py"], kept, "the button of the button undid it again");
-  assert.match(at.last, /^Took back the undo of the undo of the pending changes of app\.py: 1 file restored\.$/);
+  assert.match(at.last, /^Reversed the undo of the undo of the pending changes of app\.py: 1 file restored\.$/);
   assert.deepEqual(await shown(), []);
 });
 

@@ -266,7 +266,7 @@ test("if a file changed while a person decided, it is asked again", async () => 
   };
   world.ui.choices = ["app.py: Overwrite", "$(arrow-right) Go On", "app.py: Keep", "$(arrow-right) Go On"];
   await world.acting.act(undoStep(FOLDER, step()));
-  assert.match(world.ui.lists[2]?.placeholder ?? "", /^Something changed meanwhile\. /);
+  assert.match(world.ui.lists[2]?.placeholder ?? "", /^Something has changed since\. /);
   assert.deepEqual(
     folder.writes.map(({ params }) => params["decisions"]),
     [{ "app.py": "keep" }],
@@ -323,8 +323,8 @@ test("the undo of an undo is a redo, where that is of the same step; its own und
     world.ui.told.map(({ message }) => message.split(":")[0]),
     [
       "Undid step 3 “Edit app.py”",
-      "Took back the undo of step 3 “Edit app.py”",
-      "Took back the redo of step 3 “Edit app.py”",
+      "Reversed the undo of step 3 “Edit app.py”",
+      "Reversed the redo of step 3 “Edit app.py”",
     ],
   );
 });
@@ -368,7 +368,7 @@ for (const [name, redo] of [
     });
     assert.equal(
       world.ui.told.at(-1)?.message,
-      "Took back the undo of step 3 “Edit app.py”: 1 file restored. " +
+      "Reversed the undo of step 3 “Edit app.py”: 1 file restored. " +
         "1 file is in conflict and was left alone (util.py: changed since). " +
         "The session has continued, so its steps are listed as before.",
     );

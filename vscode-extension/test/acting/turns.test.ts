@@ -70,8 +70,8 @@ test("a turn is undone as a step is, and the button does all of it again", async
     world.ui.told.map(({ message }) => message),
     [
       "Undid the turn “Fix it”: 1 file restored, 1 merged.",
-      "Took back the undo of the turn “Fix it”: 1 file restored, 1 merged.",
-      "Took back the redo of the turn “Fix it”: 1 file restored, 1 merged.",
+      "Reversed the undo of the turn “Fix it”: 1 file restored, 1 merged.",
+      "Reversed the redo of the turn “Fix it”: 1 file restored, 1 merged.",
     ],
   );
 });

@@ -98,7 +98,7 @@ local refresh = task.coalesced(GATHERING, show, function(err)
   local is_expected = errors.is_error(err)
     and vim.list_contains({ "connectionLost", "fileNotInSnapshot", "pathOutsideWorkspace" }, err.kind)
   if not is_expected then
-    errors.show("say who wrote the line", err)
+    errors.show("show who wrote the line", err)
   end
 end)
 

@@ -83,7 +83,7 @@ local function text_of(connection, side, path)
   local step = connection:ask("step/find", { prefix = step_id }).steps[1]
   local change = step and M.own_change(connection, step, path)
   if not change then
-    return { text = "", is_there = false, note = "The step has no changes to this file any more." }
+    return { text = "", is_there = false, note = "The step no longer has changes to this file." }
   end
   return { text = change[which], is_there = change.status ~= (which == "before" and "added" or "deleted") }
 end

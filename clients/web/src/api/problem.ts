@@ -25,7 +25,7 @@ export class Problem extends Error {
       0,
       "unreachable",
       "snapd web does not answer.",
-      "Start it again with `snapd web` in your folder; the page goes on by itself if the address stays the same.",
+      "Start it again with `snapd web` in your folder; the page reconnects by itself if the address stays the same.",
       {},
     );
   }

@@ -104,7 +104,7 @@ export async function carryOut(): Promise<void> {
     const left = conflicts(files);
     const what =
       steps === undefined || steps.length === 0 ? proposal.done : `${proposal.done} ${counted(steps.length, "step")}`;
-    const hint = left.length === 0 ? undefined : "What is in conflict was left as it is.";
+    const hint = left.length === 0 ? undefined : "Files in conflict were left unchanged.";
     tell(`${what}: ${summary(files)}.`, { hint, ...(proposal.back === undefined ? {} : { action: proposal.back }) });
   } catch (error) {
     if (error instanceof Problem && error.kind === "planChanged") await propose(proposal, onConflict, decisions, true);

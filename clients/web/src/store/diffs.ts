@@ -175,7 +175,7 @@ export function spanSource(before: string, after: string | undefined): Source {
       const names = file.renamedFrom === undefined ? [exactName(file)] : [file.renamedFrom, exactName(file)];
       const { diffs } = await getDifference(before, after, names);
       const diff = diffs.find((one) => one.file === file.file);
-      return diff === undefined ? { hunks: [], note: "It is the same again." } : changesOf(diff);
+      return diff === undefined ? { hunks: [], note: "No difference remains." } : changesOf(diff);
     },
   };
 }
@@ -220,7 +220,7 @@ export function reviewSource(idOf: (file: FileChange) => string): Source {
 }
 
 const TOO_LARGE = "Its text is over 10 MB.";
-const MIXED = "Others changed the same lines while the step was at work: its changes cannot be told apart.";
+const MIXED = "Others changed the same lines while the step was running, so its changes cannot be separated.";
 
 function changesOf(diff: FileDiff): Changes {
   if (diff.binary) return binary();
@@ -239,7 +239,7 @@ function noteOf(file: FileChange): string {
   if (file.renamedFrom !== undefined) return "It was moved, and its text is the same.";
   if (file.status === "added") return "It is new and empty.";
   if (file.status === "deleted") return "It was empty and is deleted.";
-  return "No line of it changed; its mode or its kind did.";
+  return "Its text is the same; its mode or type changed.";
 }
 
 /** A text as the daemon shows it: UTF-8, or else each byte as a character of Latin-1. */

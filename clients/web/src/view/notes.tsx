@@ -41,7 +41,7 @@ function NoteView({ note }: { readonly note: Note }): JSX.Element {
           }}
         />
       )}
-      <Button icon="close" label="Put this note away" onClick={() => putAway(id)} />
+      <Button icon="close" label="Dismiss this note" onClick={() => putAway(id)} />
     </div>
   );
 }

@@ -373,7 +373,7 @@ function Pending({ files, focused, of, next }: PendingProps): JSX.Element {
       <DetailHead
         title="Keep what is good, undo what is not"
         back={{ page: "review", ...(of && { of }) }}
-        facts={<span>Only what is shown here is kept or undone, whatever changes meanwhile.</span>}
+        facts={<span>Only what is shown here is kept or undone, even if files change meanwhile.</span>}
         actions={
           canAct && (
             <>

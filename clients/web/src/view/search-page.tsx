@@ -85,15 +85,15 @@ export function SearchPage({ text }: { readonly text: string }): JSX.Element {
           {!isLooking && hits.length > 0 && <p class="quiet">{counted(hits.length, "hit")}</p>}
           {!isLooking && cursor !== undefined && (
             <Button
-              label="Look further back"
-              text="Look further back"
+              label="Search further back"
+              text="Search further back"
               onClick={() => setWanted(hits.length + ENOUGH)}
             />
           )}
         </div>
         {!isLooking && hits.length === 0 && problem === undefined && (
-          <Empty title={text.trim() === "" ? "Type what to look for" : "Nothing found"}>
-            <p>The search looks in prompts, names of files, and the lines that steps added or removed.</p>
+          <Empty title={text.trim() === "" ? "Type something to search for" : "Nothing found"}>
+            <p>The search covers prompts, file names, and the lines that steps added or removed.</p>
           </Empty>
         )}
       </div>

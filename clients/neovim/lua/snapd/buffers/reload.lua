@@ -139,7 +139,7 @@ local WRITTEN = { restored = true, merged = true, deleted = true }
 --- What somebody has to know of a buffer that an operation wrote behind.
 local TOLD = {
   unsaved = "%s changed on disk and has unsaved text here, which stays. :e! takes the file, :w! the text.",
-  gone = "%s is not on disk any more. The buffer keeps its text; :w writes it again.",
+  gone = "%s is no longer on disk. The buffer keeps its text; :w writes it again.",
   asks = "%s changed on disk. :e shows it as it is now.",
 }
 

@@ -169,7 +169,7 @@ function Connection:ended(code)
   local lost = errors.new(
     was_open and "The connection to snapd was lost."
       or ("%s ended%s."):format(table.concat(config.get().cmd, " "), code and " with code " .. code or " at once"),
-    was_open and "It is made again; look whether it was done." or "See :checkhealth snapd and :LspLog."
+    was_open and "Reconnecting; check whether the request took effect." or "See :checkhealth snapd and :LspLog."
   )
   lost.kind = "connectionLost"
   local pending = self.pending

@@ -56,7 +56,7 @@ function M.edit(view)
   end
   local path = files.path(view.model.connection.workspace, row.file)
   if not vim.uv.fs_stat(path) then
-    vim.notify(("snapd: %s is not there any more."):format(row.file.file), vim.log.levels.WARN)
+    vim.notify(("snapd: %s no longer exists."):format(row.file.file), vim.log.levels.WARN)
     return
   end
   diff.close()
@@ -129,7 +129,7 @@ function M.undo(view)
       undoing.undo_step(connection, row.entry.step)
     end
   else
-    vim.notify("snapd: no step is under the cursor. :SnapdUndo undoes the last that was done.", vim.log.levels.WARN)
+    vim.notify("snapd: no step is under the cursor. :SnapdUndo undoes the last step.", vim.log.levels.WARN)
   end
 end
 

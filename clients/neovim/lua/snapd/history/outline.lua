@@ -131,7 +131,7 @@ local function other_chunks(entry)
     if count > 0 then
       what = what .. " " .. wording.counted(count, "step")
     end
-    local state = entry.state == "undone" and ", taken back" or entry.state == "partly" and ", partly taken back" or ""
+    local state = entry.state == "undone" and ", undone" or entry.state == "partly" and ", partly undone" or ""
     chunks = { { "◆ " .. what .. state, "SnapdDim" } }
   end
   chunks[#chunks + 1] = { " " .. wording.counted(#entry.files, "file"), "SnapdDim" }
@@ -232,7 +232,7 @@ local function turn_chunks(turn)
     chunks[#chunks + 1] = { wording.one_line(words.agent_title(turn.agent), 20) .. " ", highlights.agent(turn.agent) }
   end
   local prompt = turn.text and wording.one_line(turn.text, 60) or ""
-  chunks[#chunks + 1] = { prompt ~= "" and prompt or "a prompt that is not known", "SnapdPrompt" }
+  chunks[#chunks + 1] = { prompt ~= "" and prompt or "an unknown prompt", "SnapdPrompt" }
   chunks[#chunks + 1] = { " " .. wording.clock(turn.at), "SnapdDim" }
   return chunks
 end

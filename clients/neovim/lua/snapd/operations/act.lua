@@ -76,7 +76,7 @@ local EXPLAINED = table.concat({
   "  overwrite  it becomes what it was; the history keeps what is overwritten",
   "  keep       it stays as it is, for good: no later undo tries it again",
   "  skip       it stays as it is, in conflict; all else is done",
-  "Nothing is written before you press y, and then exactly what is shown here.",
+  "Nothing is written until you press y, and then exactly what is shown here.",
 }, "\n")
 
 ---@class snapd.Answer
@@ -210,7 +210,7 @@ function M.run(connection, action)
           return
         end
         -- what was decided was about the files as they were
-        decisions, note = {}, "Something changed meanwhile. This is what would be done now."
+        decisions, note = {}, "Something has changed since. This is the new plan."
       else
         for _, file in ipairs(answer.files) do
           decisions[plans.name(file)] = ({ o = "overwrite", K = "keep" })[answer.key]
