@@ -64,7 +64,8 @@ function capital(text: string): string {
 
 /** What is known of the signature of a fetched session; undefined for one without. */
 function signed(session: Session): string | undefined {
-  if (session.signature?.state === "good") return `signed by ${visible(session.signature.signer ?? "an unknown signer")}`;
+  if (session.signature?.state === "good")
+    return `signed by ${visible(session.signature.signer ?? "an unknown signer")}`;
   return session.signature && SIGNATURES[session.signature.state];
 }
 
