@@ -64,7 +64,9 @@ export async function findSnapd(around: Surroundings, probes: Probes, log: Logge
     return { file: candidate.file, version };
   }
   log.warn("no snapd was found");
-  throw new Error("no snapd that runs here was found; the log lists where the extension looked. Set snapd.path.");
+  throw new Error(
+    "no snapd that runs here was found; the log lists where the extension looked. Set snapd.path to one.",
+  );
 }
 
 /** The version in what `snapd --version` prints; undefined for another program of this name. */
