@@ -1,4 +1,4 @@
-// What becomes of the files that conflict: a person decides file by file, before anything is written.
+// Asks the user to decide about each file in conflict, before anything is written.
 
 import type { Contested, FileOutcome } from "@snapd/client";
 import { capitalized, counted, inList } from "../model/wording";

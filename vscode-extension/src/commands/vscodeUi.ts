@@ -27,7 +27,7 @@ export class VscodeUi implements Ui {
     return vscode.window.showWarningMessage(message, options, ...choices);
   }
 
-  async tell({ severity, message, buttons }: Notice): Promise<string | undefined> {
+  async notify({ severity, message, buttons }: Notice): Promise<string | undefined> {
     switch (severity) {
       case "info":
         return vscode.window.showInformationMessage(message, ...buttons);

@@ -49,9 +49,9 @@ export async function openEntryDiff(folder: FolderModel, entry: Entry | Step): P
     return;
   }
   const full = "from" in entry ? folder.entries.find((each) => each.step?.stepId === entry.stepId) : entry;
-  const told = "from" in entry ? (entry.files ?? []) : entry.files;
-  if (!(await mayOpen(told.length))) return;
-  const files = full === undefined ? told : await folder.changedFiles(full);
+  const listed = "from" in entry ? (entry.files ?? []) : entry.files;
+  if (!(await mayOpen(listed.length))) return;
+  const files = full === undefined ? listed : await folder.changedFiles(full);
   await openSides(folder, title, await sidesOf(folder, entry, files));
 }
 

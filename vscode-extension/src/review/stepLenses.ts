@@ -80,7 +80,7 @@ export class StepHunkLenses implements CodeLensProvider {
     this.#hunks.set(step, known);
     const asked = known.get(name) ?? folder.request("step/hunks", { stepId: step.stepId, file: name });
     known.set(name, asked);
-    // what failed is asked again the next time
+    // a failed request is repeated the next time
     asked.catch(() => known.delete(name));
     return asked;
   }

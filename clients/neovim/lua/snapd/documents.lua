@@ -45,7 +45,7 @@ local function in_snapshot(connection, hash, path)
   return { text = found.encoding == "base64" and vim.base64.decode(found.content) or found.content, is_there = true }
 end
 
---- What a step alone changed in a file; nil if the daemon tells no text of it.
+--- What a step alone changed in a file; nil if the daemon has no text of it.
 ---@param connection snapd.Connection
 ---@param step table
 ---@param path string

@@ -1,4 +1,4 @@
---- What begins when Neovim starts: commands, and what is done as buffers come and go.
+--- The setup when Neovim starts: commands and autocommands.
 
 local blame = require("snapd.blame")
 local commands = require("snapd.commands")
@@ -11,7 +11,7 @@ local reload = require("snapd.buffers.reload")
 
 local M = {}
 
---- Has the daemon hear of a buffer, and shows what is pending in it.
+--- Reports a buffer to the daemon, and shows what is pending in it.
 ---@param buf integer
 local function attach(buf)
   local connection = folders.attach(buf)

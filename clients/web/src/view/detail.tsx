@@ -1,4 +1,4 @@
-/** The right of the page: what is chosen in the timeline. */
+/** The detail pane: the selected entry of the timeline. */
 import type { JSX } from "preact";
 import { shown } from "../store/route";
 import { progress, steps } from "../store/timeline";

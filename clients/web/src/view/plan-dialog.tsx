@@ -164,7 +164,7 @@ interface DecisionProps {
   readonly plan: Plan;
 }
 
-/** What becomes of one file in conflict. */
+/** The decision about one file in conflict. */
 function DecisionChoice({ name, file, plan: current }: DecisionProps): JSX.Element {
   const { proposal, onConflict, decisions, isChanged } = current;
   const chosen = decisions[name] ?? (onConflict === "fail" ? "merge" : onConflict);

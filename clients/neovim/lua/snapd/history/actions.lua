@@ -47,7 +47,7 @@ function M.open(view)
   end
 end
 
---- Opens the file under the cursor as it is now.
+--- Opens the current version of the file under the cursor.
 ---@param view snapd.View
 function M.edit(view)
   local row = view:row()
@@ -64,7 +64,7 @@ function M.edit(view)
   vim.cmd.edit({ path, magic = { file = false, bar = false } })
 end
 
---- Shows all that is known of the row under the cursor.
+--- Shows the details of the row under the cursor.
 ---@param view snapd.View
 function M.details(view)
   local row = view:row()
