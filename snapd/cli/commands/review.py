@@ -71,7 +71,7 @@ def review(options: argparse.Namespace) -> int:
             pager.show(options, "\n".join(_hunks(names, painter, row) for row in shown))
         else:
             names = agents(backend)
-            by = Counter(name for row in files for name in authors(names, row["owners"]).split(", "))
+            by = Counter(name for row in files for name in authors(names, row["owners"]))
             counts = [f"by {name}: {count} file{'' if count == 1 else 's'}" for name, count in by.items()]
             lines = [summary(painter, files), *counts, painter.paint(_NEXT, "dim")]
             pager.show(options, "\n".join(lines) + "\n")
@@ -89,13 +89,13 @@ def _wanted(options: argparse.Namespace, backend: Backend) -> list[dict[str, Any
     return named(options, files, options.files)
 
 
-def _hunks(names: Mapping[str, str | None], painter: Painter, shown: Any) -> str:
+def _hunks(names: Mapping[str, str], painter: Painter, shown: Any) -> str:
     moved = f"{printable(shown['renamedFrom'])} → " if "renamedFrom" in shown else ""
     lines = [painter.paint(f"{moved}{printable(shown['file'])}", "bold")]
     if not shown["hunks"]:
-        lines.append(painter.paint(f"{as_a_whole(shown)}, by {authors(names, shown['owners'])}", "dim"))
+        lines.append(painter.paint(f"{as_a_whole(shown)}, by {', '.join(authors(names, shown['owners']))}", "dim"))
     for hunk in shown["hunks"]:
-        lines.append(painter.paint(f"hunk {hunk['index'] + 1} by {authors(names, hunk['owners'])}", "dim"))
+        lines.append(painter.paint(f"hunk {hunk['index'] + 1} by {', '.join(authors(names, hunk['owners']))}", "dim"))
         lines.append(painter.diff("\n".join([hunk["header"], *hunk["lines"]])))
     return "\n".join([*lines, ""])
 

@@ -7,7 +7,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.terminal.asking import choose
-from snapd.cli.terminal.layout import one_line, printable
+from snapd.cli.terminal.layout import printable
+from snapd.cli.terminal.naming import agent_or_id, short
 from snapd.model.errors import FileChanged, InvalidParams
 
 from .connection import ask, folder_of, pages
@@ -71,7 +72,7 @@ def choose_hunks(
         expect = {} if options.yes else {"expect": {file: shown["id"]}}
         # a file without hunks is one piece
         hunks: Sequence[Any] = shown["hunks"] or [{"index": -1, "header": as_a_whole(shown), "lines": []}]
-        title = f"{printable(row['file'])}  {authors(agents(backend), row['owners'])}"
+        title = f"{printable(row['file'])}  {', '.join(authors(agents(backend), row['owners']))}"
         answer = choose(options, title, hunks, verb, f"name files without -p, or {verb} all hunks with --yes")
         is_all = -1 in answer.hunks or len(answer.hunks) == len(hunks)
         try:
@@ -95,11 +96,11 @@ def as_a_whole(shown: Mapping[str, Any]) -> str:
     return f"{shown['status']}, as a whole"
 
 
-def agents(backend: Backend) -> dict[str, str | None]:
+def agents(backend: Backend) -> dict[str, str]:
     """Returns the agent of each session of the folder, for `authors`."""
-    return {session["sessionId"]: session.get("agent") for session in all_sessions(backend)}
+    return {session["sessionId"]: agent_or_id(session) for session in all_sessions(backend)}
 
 
-def authors(names: Mapping[str, str | None], owners: Sequence[dict[str, Any]]) -> str:
+def authors(names: Mapping[str, str], owners: Sequence[dict[str, Any]]) -> list[str]:
     """Returns the agents behind changes, each once; for an agent without a name, its session."""
-    return one_line(", ".join(dict.fromkeys(names.get(owner["sessionId"]) or owner["sessionId"] for owner in owners)))
+    return list(dict.fromkeys(names.get(owner["sessionId"]) or short(owner["sessionId"]) for owner in owners))

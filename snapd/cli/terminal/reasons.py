@@ -41,7 +41,7 @@ def why(contested: dict[str, Any]) -> str:
 
 
 def whose(changed_by: dict[str, Any]) -> str:
-    """Describes whose work something is: "your changes of 14:36", "step 3f2a9c of claude"."""
+    """Describes whose work something is: "your changes of 14:36", "step 3f2a9c of Claude Code"."""
     whose_own = {"user": "your", "unknown": "someone's"}.get(changed_by["author"])
     if whose_own is None:
         return _name(changed_by)

@@ -33,17 +33,17 @@ def test_what_is_pending(home: Home, project: str, steps: list[str]) -> None:
         "M f.txt  +2 -2 ++--",
         "A new    +1 -0 +",
         "2 files changed, +3 -2",
-        "by claude: 2 files",
-        "by codex: 1 file",
+        "by Claude Code: 2 files",
+        "by Codex: 1 file",
         "'snapd keep' accepts changes, 'snapd revert -p' takes them back",
     ]
     assert home.ok(project, "review", "--agent", "codex").splitlines()[0] == "M f.txt  +2 -2 ++--"
     assert home.ok(project, "review", "--session", "s2", "f.txt").splitlines()[1] == "1 file changed, +2 -2"
     shown = home.ok(project, "review", "-p").splitlines()
     assert [line for line in shown if line.startswith("hunk")] == [
-        "hunk 1 by claude",
-        "hunk 2 by codex",
-        "hunk 1 by claude",
+        "hunk 1 by Claude Code",
+        "hunk 2 by Codex",
+        "hunk 1 by Claude Code",
     ]
     assert "+mine" not in shown
     for args, said in (
@@ -74,7 +74,7 @@ def test_requests_do_not_grow_with_the_files(home: Home, project: str, monkeypat
         asked.append(method)
 
     observe(Client, "request", note, replace=monkeypatch.setattr)
-    assert "by claude: 40 files" in home.ok(project, "review")
+    assert "by Claude Code: 40 files" in home.ok(project, "review")
     assert asked.count("session/list") == 1
     assert len(asked) < 10
 
@@ -95,7 +95,7 @@ def test_hunk_by_hunk(home: Home, project: str, steps: list[str]) -> None:
         terminal.wait_for(b"keep this hunk [y,n,q,a,d,?]? ", asked)
         terminal.type(answer)
     assert terminal.finish().code == 0
-    assert b"f.txt  claude, codex" in terminal.seen
+    assert b"f.txt  Claude Code, Codex" in terminal.seen
     assert home.ok(project, "review").splitlines()[0] == "M f.txt  +1 -1 +-"
     terminal = Terminal(home, project, "revert", "-p", "--color=never")
     for asked, answer in enumerate((b"y\n", b"q\n"), start=1):
