@@ -1461,7 +1461,7 @@ export interface SessionTakeoverResult extends Outcome {
   /** The signature of the handover. Absent if it is not signed. */
   signature?: Signature;
   /** Whether the machine that handed over can see that this one took over. False for a dry run, a file, or a remote that accepted no note. */
-  notification: boolean;
+  told: boolean;
 }
 
 /** How to notice that the agent of a detached step is gone: from then on, the step owns nothing more. */
