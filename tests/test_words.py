@@ -1,7 +1,8 @@
 """Words that are not used again: names that say what happens to a thing rather than what it is, and odd phrases.
 
 `NAMES` are for variables, functions and parameters, `CLASSES` for classes, `MODULES` for files. A name counts whether
-or not it is private. Strings are free: types of stored events and fields of the protocol keep their names.
+or not it is private. Strings are free: types of stored events and fields of the protocol keep their names. In
+TypeScript and Lua, each identifier counts, and `found` is free.
 """
 
 from __future__ import annotations
@@ -94,6 +95,14 @@ EXCEPTIONS = {
     # a column of `timeline.db`, and a field of the stored event
     *((path, "spoken_for") for path in STORED),
 }
+SCRIPTS = ("clients/neovim/lua", "clients/typescript", "clients/web", "vscode-extension")
+SCRIPT_NAMES = {**NAMES, **CLASSES, "meant": "target, relevant"}
+del SCRIPT_NAMES["found"]
+# where a comment or a string begins, an identifier cannot; a regular expression with a quote in it costs one line
+COMMENT_OR_STRING = {
+    ".lua": r"--[^\n]*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'",
+    ".ts": r"/\*.*?\*/|//[^\n]*|\"(?:[^\"\\\n]|\\.)*\"|`(?:[^`\\]|\\.)*`",
+}
 PHRASES = {
     "by well-kept hands": "well maintained",
     "does it again": "redoes it",
@@ -101,6 +110,17 @@ PHRASES = {
     "of our own making": "that snapd created",
     "to be let in": "to authenticate",
 }
+
+
+SCRIPT_PHRASES = {**PHRASES, "any more": "no longer", "somebody": "someone, a user"}
+
+
+def script_files() -> list[Path]:
+    """Sources and tests in TypeScript and Lua, without generated files."""
+    folders = [ROOT / folder / part for folder in SCRIPTS for part in ("", "src", "test")]
+    folders = [folder for folder in folders if folder.name in ("src", "test", "lua")]
+    files = [path for folder in folders for path in sorted(folder.rglob("*")) if path.suffix in (".lua", ".ts", ".tsx")]
+    return [path for path in files if path.name != "protocol.ts"]
 
 
 def python_files() -> list[Path]:
@@ -129,6 +149,14 @@ def definitions(path: Path) -> list[tuple[int, str, bool]]:
             case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
                 names.append((node.lineno, name, False))
     return [(line, name.lstrip("_"), is_class) for line, name, is_class in names]
+
+
+def identifiers(code: str, suffix: str) -> list[tuple[int, str]]:
+    """The words of a script outside of its comments and strings, each with its line."""
+    skipped = COMMENT_OR_STRING[suffix.replace("tsx", "ts")]
+    rest = re.sub(skipped, lambda match: "\n" * match[0].count("\n") or " ", code, flags=re.DOTALL)
+    lines = enumerate(rest.split("\n"), 1)
+    return [(number, name) for number, line in lines for name in re.findall(r"[A-Za-z_]\w*", line)]
 
 
 def test_names() -> None:
@@ -164,6 +192,32 @@ def test_phrases() -> None:
         for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1)
         for match in pattern.finditer(line)
     ] == []
+
+
+def test_names_in_scripts() -> None:
+    assert [
+        f"{path.relative_to(ROOT)}:{line}: {name}: use {SCRIPT_NAMES[name]}"
+        for path in script_files()
+        for line, name in identifiers(path.read_text(encoding="utf-8"), path.suffix)
+        if name in SCRIPT_NAMES
+    ] == []
+
+
+def test_phrases_in_scripts() -> None:
+    pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, SCRIPT_PHRASES))})\b")
+    assert [
+        f"{path.relative_to(ROOT)}:{number}: {match[0]}: write {SCRIPT_PHRASES[match[0]]}"
+        for path in script_files()
+        if "test" not in path.relative_to(ROOT).parts
+        for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1)
+        for match in pattern.finditer(line)
+    ] == []
+
+
+def test_identifiers_are_outside_of_comments_and_strings() -> None:
+    code = '/* told\n */ const a = `said ${b}`; // told\nthis.#told("hear\\"d");'
+    assert [name for line, name in identifiers(code, ".ts") if line == 3] == ["this", "told"]
+    assert [name for _, name in identifiers("-- told\nself:tell('said') --[[ told ]]", ".lua")] == ["self", "tell"]
 
 
 @pytest.mark.parametrize(

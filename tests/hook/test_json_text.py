@@ -33,7 +33,7 @@ def outcome(work: Callable[[], Any]) -> str:
         return type(error).__name__
 
 
-@settings(max_examples=amount(200, 10_000), deadline=None)
+@settings(max_examples=amount(200, 2_000), deadline=None)
 @given(value=VALUES, before=BLANKS, after=BLANKS, is_ascii=st.booleans(), indent=st.sampled_from([None, 1]))
 def test_texts_are_decoded_as_json_decodes_them(
     value: Any, before: str, after: str, is_ascii: bool, indent: int | None
@@ -57,7 +57,7 @@ def test_odd_texts(text: str) -> None:
     assert outcome(lambda: decode(text)) == outcome(lambda: json.loads(text, strict=False))
 
 
-@settings(max_examples=amount(200, 10_000), deadline=None)
+@settings(max_examples=amount(200, 2_000), deadline=None)
 @given(value=VALUES | st.dictionaries(st.integers() | st.none() | st.booleans(), VALUES))
 def test_values_are_encoded_as_json_encodes_them(value: Any) -> None:
     assert encode(value) == json.dumps(value, ensure_ascii=False, separators=(",", ":"))

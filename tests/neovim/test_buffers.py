@@ -124,7 +124,7 @@ def test_a_deleted_file_leaves_its_buffer(neovim: Callable[..., Neovim], agent: 
     editor = neovim("new.txt")
     attached(editor)
     agent.client.session_undo("claude")
-    editor.tells("new.txt is not on disk any more. The buffer keeps its text; :w writes it again.")
+    editor.tells("new.txt is no longer on disk. The buffer keeps its text; :w writes it again.")
     assert text(editor) == b"new\n"
     agent.client.session_redo("claude")
     put(agent.folder, {"new.txt": b"newer\n"})

@@ -50,4 +50,4 @@ def test_an_answer_that_never_comes_is_told(neovim: Callable[..., Neovim], agent
     """)
     editor.command("SnapdRedo")
     editor.lua("vim.lsp.get_clients({ name = 'snapd' })[1]:stop(true)")
-    editor.tells("could not redo what was undone last. The connection to snapd was lost. It is made again")
+    editor.tells("could not redo what was undone last. The connection to snapd was lost. Reconnecting; check whether")

@@ -24,7 +24,7 @@ def test_all_is_well(neovim: Callable[..., Neovim], agent: Agent) -> None:
     for words in (
         "OK Neovim 0.",
         "snapd: snapd 0.",
-        "knows all that the plugin asks for",
+        "supports everything that the plugin needs",
         f"The history is that of {agent.folder}",
         "1 files are captured",
         "Changes are noticed by inotify",

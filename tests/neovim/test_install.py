@@ -49,7 +49,7 @@ def test_as_a_package(home: Home, project: str, tmp_path: Path) -> None:
         [*command, "-c", f"lua {code}", "-c", "helptags ALL", "-c", "help snapd-review", "-c", "qa!"],
         cwd=project, env=env, capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
-    assert "knows all that the plugin asks for" in done.stderr, done
+    assert "supports everything that the plugin needs" in done.stderr, done
     assert "Error" not in done.stderr
 
 

@@ -73,7 +73,7 @@ def test_a_plan_is_shown_again_if_something_changed_meanwhile(neovim: Callable[.
     editor.shows("Undo the last step?", "delete    b.txt")
     put(agent.folder, {"b.txt": b"mine\n"})
     editor.type("y")
-    editor.shows("Something changed meanwhile.", "conflict  b.txt  changed since by you")
+    editor.shows("Something has changed since.", "conflict  b.txt  changed since by you")
     assert read(agent.folder, "a.txt") == changed(l3=b"three"), "what was not shown was not done"
     editor.type("y")
     editor.tells("1 file in conflict, in the quickfix list.")

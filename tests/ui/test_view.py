@@ -167,7 +167,7 @@ async def test_what_was_confirmed_is_undone_or_there_is_a_new_question(client: C
         put(project, {"basket.py": mine})
         await view.press("y")
         await view.until(lambda: "merge    basket.py" in view.question, "the new plan")
-        assert "Something changed meanwhile" in view.question
+        assert "Something has changed since" in view.question
         assert read(project, "basket.py") == mine
         await view.answer("y", "Undo")
         await view.until(lambda: any("undone both" in row for row in view.rows), "the state")
@@ -444,7 +444,7 @@ async def test_a_decision_about_an_older_file_is_shown_first(client: Client, pro
         newer = numbered(40, l3=b"mine", l30=b"newer")
         put(project, {"basket.py": newer})
         await view.press("o")
-        await view.until(lambda: "Something changed meanwhile" in view.question, "the new plan")
+        await view.until(lambda: "Something has changed since" in view.question, "the new plan")
         assert read(project, "basket.py") == newer
         await view.press("o")
         await view.until(lambda: view.messages, "the outcome")

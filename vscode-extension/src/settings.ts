@@ -23,8 +23,8 @@ export interface Settings {
   /** Where it is shown who wrote a line. */
   readonly blame: BlameSettings;
   /**
-   * The daemon's own settings, by the daemon's names; only what somebody has set, so that what the daemon is
-   * configured with holds otherwise. The daemon checks the values and says what is wrong with them.
+   * The daemon's own settings, by the daemon's names; only those that the user has set, so that the daemon's
+   * configuration applies to the rest. The daemon validates the values and reports errors.
    */
   readonly daemon: Readonly<Record<string, unknown>>;
   /** What those of the daemon's settings are by default that nobody has set. */

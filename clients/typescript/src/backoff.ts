@@ -14,7 +14,7 @@ export class Backoff {
     this.#next = firstDelay;
   }
 
-  /** A connection is there. */
+  /** The connection is open. */
   up(): void {
     this.#upSince = performance.now();
   }

@@ -1,6 +1,6 @@
 import { type Documents, OpenDocuments } from "./documents.js";
 import { SnapdError } from "./errors.js";
-import type { Told } from "./feed.js";
+import type { FolderNotification } from "./feed.js";
 import { Feeds, type Source } from "./feeds.js";
 import { initialize, type ServerInfo } from "./introduction.js";
 import type { Connection } from "./connection.js";
@@ -22,8 +22,8 @@ import { Supervisor } from "./supervisor.js";
 import { Configuration } from "./configuration.js";
 
 /**
- * A client of snapd. A connection that is lost is made again, with the same folders, settings and documents; what the
- * daemon told meanwhile is told then, each notification once and in order.
+ * A client of snapd. It restores a lost connection, with the same folders, settings and documents; notifications
+ * that it missed are delivered then, each once and in order.
  */
 export class SnapdClient implements Disposable {
   /** The documents that an editor has open. */
@@ -60,9 +60,9 @@ export class SnapdClient implements Disposable {
     this.#resetListeners = new Listeners(this.#logger);
     this.#feeds = new Feeds(
       {
-        deliver: ({ method, params }) => this.#listeners.get(method)?.tell(params as never),
+        deliver: ({ method, params }) => this.#listeners.get(method)?.emit(params as never),
         reset: (folder) => {
-          this.#resetListeners.tell(folder);
+          this.#resetListeners.emit(folder);
         },
       },
       this.#logger,
@@ -94,12 +94,12 @@ export class SnapdClient implements Disposable {
     return this.#configuration.folders;
   }
 
-  /** Has changes of `state` told. */
+  /** Subscribes to changes of `state`. */
   onDidChangeState(listener: (state: ConnectionState) => void): Disposable {
     return this.#supervisor.onDidChangeState(listener);
   }
 
-  /** Has a notification told, each one once and in order. Its `workspaceUri` is the folder as it was named here. */
+  /** Subscribes to a notification: each once and in order. Its `workspaceUri` is the client's name of the folder. */
   onNotification<N extends NotificationName>(method: N, listener: (params: Notifications[N]) => void): Disposable {
     let listeners = this.#listeners.get(method);
     if (listeners === undefined) {
@@ -109,7 +109,7 @@ export class SnapdClient implements Disposable {
     return listeners.add(listener);
   }
 
-  /** Has told for which folder some notifications cannot be had again, so that all of it is to be read anew. */
+  /** Subscribes to resets: a folder missed notifications that cannot be recovered, so everything must be read again. */
   onReset(listener: (workspaceUri: string) => void): Disposable {
     return this.#resetListeners.add(listener);
   }
@@ -133,7 +133,7 @@ export class SnapdClient implements Disposable {
 
   /**
    * Opens and closes folders. Resolves when the notifications of those that were added have begun: what is asked after
-   * that, and what is told after that, leave nothing out.
+   * that, and later notifications, leave nothing out.
    */
   async changeFolders(added: readonly string[], removed: readonly string[]): Promise<void> {
     const event = this.#configuration.changeFolders(added, removed);
@@ -193,7 +193,7 @@ function sourceOf(link: Connection): Source {
   };
 }
 
-function isOfFolder(params: unknown): params is Told["params"] {
+function isOfFolder(params: unknown): params is FolderNotification["params"] {
   return (
     typeof params === "object" &&
     params !== null &&

@@ -12,7 +12,7 @@ interface Document {
 /**
  * The documents that an editor has open.
  *
- * The daemon writes no file whose document holds unsaved text. Each new connection is told of all of them again.
+ * The daemon writes no file whose document holds unsaved text. Each new connection gets all of them again.
  */
 export interface Documents {
   /** A document was opened. */
@@ -29,7 +29,7 @@ export interface Documents {
   didClose(uri: string): void;
 }
 
-/** The documents, and how each new connection is told of them. */
+/** The documents, which are sent again over each new connection. */
 export class OpenDocuments implements Documents {
   readonly #open = new Map<string, Document>();
   readonly #notify: Notify;

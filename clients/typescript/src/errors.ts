@@ -32,7 +32,7 @@ export class ConnectError extends Error {
 }
 
 /**
- * The connection ended before the answer came, or there is none any more.
+ * The connection ended before the answer came, or was closed before.
  *
  * Whether the daemon did what was asked is not known, so that nothing is sent again by itself.
  */

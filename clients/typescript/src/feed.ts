@@ -2,16 +2,16 @@ import { ConnectionLostError } from "./errors.js";
 import type { EventsResult, NotificationParams } from "./protocol.js";
 
 /** A notification that belongs to a folder. */
-export interface Told {
+export interface FolderNotification {
   method: string;
   params: NotificationParams;
 }
 
-/** Whom a feed tells. */
+/** The receiver of a feed. */
 export interface Audience {
   /** The next notification. */
-  deliver(told: Told): void;
-  /** Some notifications cannot be had again. */
+  deliver(notification: FolderNotification): void;
+  /** Some notifications are lost. */
   reset(): void;
 }
 
@@ -30,7 +30,7 @@ export class Feed {
   readonly #audience: Audience;
   /** The number of the last one that was delivered. */
   #known: number | undefined;
-  #waiting: Told[] | undefined = [];
+  #waiting: FolderNotification[] | undefined = [];
   /** Whether something may have been delivered. */
   #begun = false;
   #ask: Ask | undefined;
@@ -41,7 +41,7 @@ export class Feed {
     this.#audience = audience;
   }
 
-  /** There is no connection any more; what waits is had again from the next one. */
+  /** The connection is gone; missed notifications are read again over the next one. */
   disconnect(): void {
     this.#round += 1;
     this.#ask = undefined;
@@ -61,16 +61,16 @@ export class Feed {
   }
 
   /** A notification arrived. */
-  receive(told: Told): void {
+  receive(notification: FolderNotification): void {
     if (this.#waiting !== undefined) {
-      this.#waiting.push(told);
+      this.#waiting.push(notification);
       return;
     }
-    const { seq } = told.params;
+    const { seq } = notification.params;
     if (this.#known === undefined || seq === this.#known + 1) {
-      this.#deliver(told);
+      this.#deliver(notification);
     } else if (seq > this.#known) {
-      this.#waiting = [told];
+      this.#waiting = [notification];
       if (this.#ask !== undefined) {
         void this.#catchUp(this.#ask);
       }
@@ -99,17 +99,17 @@ export class Feed {
 
   /** Takes over what was missed. */
   #take({ events, latest }: EventsResult, expected: number | undefined, round: number): void {
-    // a daemon that knows of less than it has told would be asked without end
+    // a daemon that knows fewer than it has sent would be asked forever
     if (events === undefined || (expected !== undefined && latest < expected)) {
       this.#known = expected !== undefined && latest < expected ? expected - 1 : latest;
       this.#reset();
       return;
     }
-    for (const told of events) {
+    for (const notification of events) {
       if (round !== this.#round) {
         return;
       }
-      this.#deliver(told);
+      this.#deliver(notification);
     }
     if (round === this.#round) {
       this.#known = latest;
@@ -138,7 +138,7 @@ export class Feed {
     }
   }
 
-  /** What was told so far is not continued. */
+  /** The next notification does not continue the earlier ones. */
   #forget(round: number): void {
     this.#known = undefined;
     this.#reset();
@@ -147,9 +147,9 @@ export class Feed {
     }
   }
 
-  #deliver(told: Told): void {
-    this.#known = told.params.seq;
-    this.#audience.deliver(told);
+  #deliver(notification: FolderNotification): void {
+    this.#known = notification.params.seq;
+    this.#audience.deliver(notification);
   }
 
   #reset(): void {

@@ -1,4 +1,4 @@
-import { type Audience, Feed, type Told } from "./feed.js";
+import { type Audience, Feed, type FolderNotification } from "./feed.js";
 import type { Logger } from "./options.js";
 import type { EventsResult, StatusResult } from "./protocol.js";
 
@@ -8,9 +8,9 @@ export interface Source {
   events(folder: string, since: number): Promise<EventsResult>;
 }
 
-/** Whom the feeds tell: of each notification and each reset by the name that the client has for the folder. */
+/** The receiver of the feeds: it gets each notification and each reset under the client's name for the folder. */
 export interface FolderAudience {
-  deliver(told: Told): void;
+  deliver(notification: FolderNotification): void;
   reset(folder: string): void;
 }
 
@@ -27,7 +27,7 @@ export class Feeds {
   readonly #entries = new Map<string, Entry>();
   #source: Source | undefined;
   /** Notifications of folders whose names are being asked for. */
-  #unclaimed: Told[] = [];
+  #unclaimed: FolderNotification[] = [];
   #asking = 0;
 
   constructor(audience: FolderAudience, logger: Logger) {
@@ -48,7 +48,7 @@ export class Feeds {
     this.#entries.set(folder, { feed: new Feed(audience), daemonUri: undefined });
   }
 
-  /** Leaves out a folder: nothing of it is told any more. */
+  /** Removes a folder: its notifications are no longer delivered. */
   remove(folder: string): void {
     this.#entries.get(folder)?.feed.disconnect();
     this.#entries.delete(folder);
@@ -64,7 +64,7 @@ export class Feeds {
     }
   }
 
-  /** Has these folders told over a connection, from where they were left. Resolves when nothing is missing. */
+  /** Resumes these folders over a connection, from where they stopped. Resolves when nothing is missing. */
   async connect(source: Source, folders: readonly string[]): Promise<void> {
     this.#source = source;
     await Promise.all(
@@ -83,22 +83,22 @@ export class Feeds {
   }
 
   /** A notification arrived. */
-  receive(told: Told): void {
-    const { workspaceUri } = told.params;
+  receive(notification: FolderNotification): void {
+    const { workspaceUri } = notification.params;
     let claimed = false;
     for (const entry of this.#entries.values()) {
       if (entry.daemonUri === workspaceUri) {
         claimed = true;
-        entry.feed.receive(told);
+        entry.feed.receive(notification);
       }
     }
     if (!claimed) {
-      this.#hold(told);
+      this.#hold(notification);
     }
   }
 
-  #hold(told: Told): void {
-    this.#unclaimed.push(told);
+  #hold(notification: FolderNotification): void {
+    this.#unclaimed.push(notification);
     if (this.#asking > 0) {
       return;
     }
@@ -111,7 +111,7 @@ export class Feeds {
     this.#dropUnclaimed();
   }
 
-  /** Asks how the daemon calls a folder; says whether it told. */
+  /** Asks for the daemon's name of a folder; returns whether it answered. */
   async #identify(source: Source, folder: string, entry: Entry): Promise<boolean> {
     this.#asking += 1;
     try {
@@ -120,8 +120,8 @@ export class Feeds {
         return false;
       }
       entry.daemonUri = workspaceUri;
-      for (const told of this.#unclaimed.filter(({ params }) => params.workspaceUri === workspaceUri)) {
-        entry.feed.receive(told);
+      for (const notification of this.#unclaimed.filter(({ params }) => params.workspaceUri === workspaceUri)) {
+        entry.feed.receive(notification);
       }
       return true;
     } catch (error) {

@@ -1,6 +1,6 @@
 import type { Disposable, Logger } from "./options.js";
 
-/** Those who want to be told of something. One that throws does not keep the others from being told. */
+/** Listeners of an event. One that throws does not prevent calls of the others. */
 export class Listeners<T> {
   readonly #listeners = new Set<{ listener: (value: T) => void }>();
   readonly #logger: Logger;
@@ -15,7 +15,7 @@ export class Listeners<T> {
     return { dispose: () => this.#listeners.delete(entry) };
   }
 
-  tell(value: T): void {
+  emit(value: T): void {
     for (const entry of [...this.#listeners]) {
       if (!this.#listeners.has(entry)) {
         continue;

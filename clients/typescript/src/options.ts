@@ -81,6 +81,6 @@ export interface RequestProgress {
 export interface RequestOptions {
   /** Cancels the request when it is aborted. */
   signal?: AbortSignal;
-  /** Is told how far a request is that takes over half a second. */
+  /** Called with the progress of a request that takes over half a second. */
   onProgress?: (progress: RequestProgress) => void;
 }

@@ -82,7 +82,7 @@ class LaunchedProcess implements Channel {
   #describe(): string {
     const { exitCode, signalCode } = this.#child;
     const how = signalCode === null ? `exited with code ${String(exitCode)}` : `was ended by ${signalCode}`;
-    const said = this.#stderr.text;
-    return `${this.#command} ${how}${said === "" ? "" : `:\n${said}`}`;
+    const output = this.#stderr.text;
+    return `${this.#command} ${how}${output === "" ? "" : `:\n${output}`}`;
   }
 }

@@ -34,7 +34,7 @@ export async function reach({ socketPath }: Address, signal: AbortSignal): Promi
   };
 }
 
-/** Connects, and tries again for a moment where too many others do at the same time. */
+/** Connects, and retries briefly if too many others connect at the same time. */
 async function persist(socketPath: string, signal: AbortSignal): Promise<Socket> {
   const last = performance.now() + CROWDED_MS;
   for (let pause = FIRST_PAUSE_MS; ; pause *= 2) {

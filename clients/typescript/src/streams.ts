@@ -9,7 +9,7 @@ import {
   StreamMessageReader,
 } from "vscode-jsonrpc/node.js";
 
-/** Writes messages in the order of the calls. A stream that fails is told by `onError` and `onClose` alone. */
+/** Writes messages in the order of the calls. Only `onError` and `onClose` report a stream that fails. */
 export class Writer extends AbstractMessageWriter implements MessageWriter {
   readonly #stream: Writable;
 
@@ -39,7 +39,7 @@ export class Writer extends AbstractMessageWriter implements MessageWriter {
   }
 }
 
-/** Reads messages, and knows how many of them nobody has handled yet. */
+/** Reads messages, and counts those that are not handled yet. */
 export class Reader extends StreamMessageReader {
   #unhandled = 0;
 

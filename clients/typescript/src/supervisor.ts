@@ -11,11 +11,11 @@ const RECONNECT = { firstDelay: 200, longestDelay: 10_000 };
 export interface Client {
   /** Makes a new connection what the last one was; it is in use when this resolves. */
   introduce(link: Connection): Promise<void>;
-  /** The connection is not to be used any more. */
+  /** The connection must not be used any longer. */
   disconnected(): void;
 }
 
-/** Keeps a connection: makes it, makes it again where it is lost, and says how things are. */
+/** Keeps a connection: opens it, reopens it if it is lost, and reports its state. */
 export class Supervisor {
   readonly #options: ClientOptions;
   readonly #logger: Logger;
@@ -106,7 +106,7 @@ export class Supervisor {
     });
   }
 
-  /** Takes leave of the daemon and ends what was launched. */
+  /** Says goodbye to the daemon and stops what was launched. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -196,7 +196,7 @@ export class Supervisor {
   #setState(state: ConnectionState): void {
     if (this.#state !== state) {
       this.#state = state;
-      this.#listeners.tell(state);
+      this.#listeners.emit(state);
     }
   }
 }

@@ -20,7 +20,7 @@ export class Tail {
     this.#kept = (this.#kept + text).slice(-KEPT_CHARACTERS);
     const lines = (this.#line + text).split(/\r?\n/);
     this.#line = lines.pop() ?? "";
-    lines.forEach(this.#tell, this);
+    lines.forEach(this.#report, this);
     while (this.#line.length > LONGEST_LINE) {
       this.#onLine(this.#line.slice(0, LONGEST_LINE));
       this.#line = this.#line.slice(LONGEST_LINE);
@@ -29,11 +29,11 @@ export class Tail {
 
   /** Nothing more will be written. */
   end(): void {
-    this.#tell(this.#line);
+    this.#report(this.#line);
     this.#line = "";
   }
 
-  #tell(line: string): void {
+  #report(line: string): void {
     if (line !== "") {
       this.#onLine(line);
     }

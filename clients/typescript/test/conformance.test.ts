@@ -82,7 +82,7 @@ void test("the scenarios", async (t) => {
       const client = await place.client([folder]);
       const { records } = new Recorder(client);
       const editor = new Editor(client, folder);
-      let heard = 0;
+      let handled = 0;
       for (const [at, action] of scenario.actions.entries()) {
         const here = `action ${String(at)}: ${JSON.stringify(action)}`;
         if ("request" in action) {
@@ -98,9 +98,9 @@ void test("the scenarios", async (t) => {
         } else if ("notification" in action) {
           const { notification, params } = action;
           await until(() => {
-            while (heard < records.length) {
-              const record = records[heard];
-              heard += 1;
+            while (handled < records.length) {
+              const record = records[handled];
+              handled += 1;
               if (record?.method !== notification || !("params" in record)) continue;
               if (misfit(params, record.params as unknown as Json, kept) === undefined) return true;
             }

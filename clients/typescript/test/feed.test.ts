@@ -3,27 +3,27 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ConnectionLostError, type EventsResult, SnapdError } from "../src/index.js";
-import { Feed, type Told } from "../src/feed.js";
+import { Feed, type FolderNotification } from "../src/feed.js";
 
-function told(seq: number): Told {
+function notification(seq: number): FolderNotification {
   return { method: "snapshot/didTrack", params: { workspaceUri: "file:///w", seq } };
 }
 
 function events(...seqs: number[]): EventsResult {
-  return { events: seqs.map(told) as NonNullable<EventsResult["events"]>, latest: seqs.at(-1) ?? 0 };
+  return { events: seqs.map(notification) as NonNullable<EventsResult["events"]>, latest: seqs.at(-1) ?? 0 };
 }
 
 /** A daemon whose answers the test gives, and what the feed tells. */
 class Play {
-  readonly heard: (number | "reset")[] = [];
+  readonly received: (number | "reset")[] = [];
   readonly asked: { since: number; answer: (result: EventsResult) => void; fail: (error: Error) => void }[] = [];
   readonly feed: Feed = new Feed({
     deliver: ({ params }) => {
-      this.heard.push(params.seq);
+      this.received.push(params.seq);
       this.onDeliver(params.seq);
     },
     reset: () => {
-      this.heard.push("reset");
+      this.received.push("reset");
     },
   });
   onDeliver: (seq: number) => void = () => undefined;
@@ -35,7 +35,7 @@ class Play {
 
   receive(...seqs: number[]): void {
     for (const seq of seqs) {
-      this.feed.receive(told(seq));
+      this.feed.receive(notification(seq));
     }
   }
 
@@ -67,16 +67,16 @@ void test("it begins after what was told before the folder was opened", async ()
   const play = new Play();
   void play.feed.connect(play.ask);
   play.receive(4, 5, 6);
-  assert.deepEqual(play.heard, []);
+  assert.deepEqual(play.received, []);
   await play.answer({ reset: true, latest: 5 });
   play.receive(7);
-  assert.deepEqual(play.heard, [6, 7]);
+  assert.deepEqual(play.received, [6, 7]);
 });
 
 void test("a notification that comes twice is told once", async () => {
   const play = await Play.begun(0);
   play.receive(1, 1, 2, 1, 2, 3);
-  assert.deepEqual(play.heard, [1, 2, 3]);
+  assert.deepEqual(play.received, [1, 2, 3]);
 });
 
 void test("what was missed is told first, and what arrives meanwhile after it and once", async () => {
@@ -87,7 +87,7 @@ void test("what was missed is told first, and what arrives meanwhile after it an
   play.receive(4, 5);
   assert.equal(play.asked.at(-1)?.since, 1);
   await play.answer(events(2, 3, 4));
-  assert.deepEqual(play.heard, [1, 2, 3, 4, 5]);
+  assert.deepEqual(play.received, [1, 2, 3, 4, 5]);
 });
 
 void test("what was told and is delivered late is not told again", async () => {
@@ -96,16 +96,16 @@ void test("what was told and is delivered late is not told again", async () => {
   void play.feed.connect(play.ask);
   await play.answer(events(1, 2));
   play.receive(2, 3);
-  assert.deepEqual(play.heard, [1, 2, 3]);
+  assert.deepEqual(play.received, [1, 2, 3]);
 });
 
 void test("a gap is asked for", async () => {
   const play = await Play.begun(0);
   play.receive(1, 4, 5);
-  assert.deepEqual(play.heard, [1]);
+  assert.deepEqual(play.received, [1]);
   assert.equal(play.asked.at(-1)?.since, 1);
   await play.answer(events(2, 3, 4));
-  assert.deepEqual(play.heard, [1, 2, 3, 4, 5]);
+  assert.deepEqual(play.received, [1, 2, 3, 4, 5]);
 });
 
 void test("a gap in what waits is asked for too", async () => {
@@ -114,10 +114,10 @@ void test("a gap in what waits is asked for too", async () => {
   void play.feed.connect(play.ask);
   play.receive(2, 5);
   await play.answer(events(1));
-  assert.deepEqual(play.heard, [1, 2]);
+  assert.deepEqual(play.received, [1, 2]);
   assert.equal(play.asked.at(-1)?.since, 2);
   await play.answer(events(3, 4, 5));
-  assert.deepEqual(play.heard, [1, 2, 3, 4, 5]);
+  assert.deepEqual(play.received, [1, 2, 3, 4, 5]);
 });
 
 void test("numbers that are skipped are no reason to ask again", async () => {
@@ -135,7 +135,7 @@ void test("a reset is told before what comes after it", async () => {
   void play.feed.connect(play.ask);
   play.receive(1000, 1001);
   await play.answer({ reset: true, latest: 1000 });
-  assert.deepEqual(play.heard, [1, "reset", 1001]);
+  assert.deepEqual(play.received, [1, "reset", 1001]);
 });
 
 void test("a daemon whose data are gone begins with lower numbers", async () => {
@@ -144,7 +144,7 @@ void test("a daemon whose data are gone begins with lower numbers", async () => 
   void play.feed.connect(play.ask);
   await play.answer({ reset: true, latest: 2 });
   play.receive(3);
-  assert.deepEqual(play.heard, ["reset", 3]);
+  assert.deepEqual(play.received, ["reset", 3]);
 });
 
 void test("a connection that is lost during the catch-up loses and doubles nothing", async () => {
@@ -157,11 +157,11 @@ void test("a connection that is lost during the catch-up loses and doubles nothi
   play.feed.disconnect();
   late?.answer(events(2, 3));
   await settled();
-  assert.deepEqual(play.heard, [1]);
+  assert.deepEqual(play.received, [1]);
   void play.feed.connect(play.ask);
   await play.answer(events(2, 3, 4));
   play.receive(5);
-  assert.deepEqual(play.heard, [1, 2, 3, 4, 5]);
+  assert.deepEqual(play.received, [1, 2, 3, 4, 5]);
 });
 
 void test("a catch-up that ends with its connection waits for the next one", async () => {
@@ -169,11 +169,11 @@ void test("a catch-up that ends with its connection waits for the next one", asy
   void play.feed.connect(play.ask);
   await play.fail(new ConnectionLostError("gone"));
   play.receive(2);
-  assert.deepEqual(play.heard, []);
+  assert.deepEqual(play.received, []);
   play.feed.disconnect();
   void play.feed.connect(play.ask);
   await play.answer(events(1, 2));
-  assert.deepEqual(play.heard, [1, 2]);
+  assert.deepEqual(play.received, [1, 2]);
 });
 
 void test("where nothing can be asked, that is a reset, and what comes later is told", async () => {
@@ -182,14 +182,14 @@ void test("where nothing can be asked, that is a reset, and what comes later is 
   void play.feed.connect(play.ask);
   await play.fail(new SnapdError("gone", 1004, { kind: "workspaceGone" }));
   play.receive(9, 10);
-  assert.deepEqual(play.heard, ["reset", 9, 10]);
+  assert.deepEqual(play.received, ["reset", 9, 10]);
 });
 
 void test("a folder that was refused at first is told of from when it is opened", () => {
   const play = new Play();
   play.feed.refuse();
   play.receive(7, 8);
-  assert.deepEqual(play.heard, [7, 8]);
+  assert.deepEqual(play.received, [7, 8]);
 });
 
 void test("a daemon that knows of less than it told is not asked without end", async () => {
@@ -197,7 +197,7 @@ void test("a daemon that knows of less than it told is not asked without end", a
   play.receive(5);
   await play.answer({ events: [], latest: 2 });
   assert.equal(play.asked.length, 2);
-  assert.deepEqual(play.heard, ["reset", 5]);
+  assert.deepEqual(play.received, ["reset", 5]);
 });
 
 void test("nothing is told after a listener has closed the folder", async () => {
@@ -211,5 +211,5 @@ void test("nothing is told after a listener has closed the folder", async () => 
     }
   };
   await play.answer(events(1, 2, 3));
-  assert.deepEqual(play.heard, [1, 2]);
+  assert.deepEqual(play.received, [1, 2]);
 });

@@ -7,14 +7,14 @@ import { type EventsResult, SnapdError, type StatusResult } from "../src/index.j
 import { Log } from "./support/log.js";
 
 class Play {
-  readonly heard: string[] = [];
+  readonly received: string[] = [];
   readonly names = new Map<string, string>();
   statusRequests = 0;
   events = (): Promise<EventsResult> => Promise.resolve({ reset: true, latest: 0 });
   readonly feeds = new Feeds(
     {
-      deliver: ({ params }) => this.heard.push(`${params.workspaceUri} ${String(params.seq)}`),
-      reset: (folder) => this.heard.push(`${folder} reset`),
+      deliver: ({ params }) => this.received.push(`${params.workspaceUri} ${String(params.seq)}`),
+      reset: (folder) => this.received.push(`${folder} reset`),
     },
     new Log(),
   );
@@ -48,7 +48,7 @@ void test("a folder is told of by the name that the client has for it, and by ea
   await play.open("file:///link", "file:///real", "file:///b");
   await play.receive("file:///real", 1);
   await play.receive("file:///b", 1);
-  assert.deepEqual(play.heard, ["file:///link 1", "file:///real 1", "file:///b 1"]);
+  assert.deepEqual(play.received, ["file:///link 1", "file:///real 1", "file:///b 1"]);
 });
 
 void test("what arrives before the name is known is told as soon as it is", async () => {
@@ -58,7 +58,7 @@ void test("what arrives before the name is known is told as soon as it is", asyn
   const connected = play.feeds.connect(play.source, ["file:///link"]);
   play.feeds.receive({ method: "snapshot/didTrack", params: { workspaceUri: "file:///real", seq: 1 } });
   await connected;
-  assert.deepEqual(play.heard, ["file:///link 1"]);
+  assert.deepEqual(play.received, ["file:///link 1"]);
 });
 
 void test("a folder that was refused, and opened by a later request, is told of", async () => {
@@ -67,7 +67,7 @@ void test("a folder that was refused, and opened by a later request, is told of"
   play.names.set("file:///a", "file:///a");
   await play.receive("file:///a", 8);
   await play.receive("file:///a", 9);
-  assert.deepEqual(play.heard, ["file:///a 8", "file:///a 9"]);
+  assert.deepEqual(play.received, ["file:///a 8", "file:///a 9"]);
 });
 
 void test("a folder that is refused on a new connection is reset, once", async () => {
@@ -77,7 +77,7 @@ void test("a folder that is refused on a new connection is reset, once", async (
   play.feeds.disconnect();
   play.names.clear();
   await play.feeds.connect(play.source, ["file:///a"]);
-  assert.deepEqual(play.heard, ["file:///a reset"]);
+  assert.deepEqual(play.received, ["file:///a reset"]);
 });
 
 void test("a folder that was closed is not told of, and nobody is asked about it", async () => {
@@ -86,7 +86,7 @@ void test("a folder that was closed is not told of, and nobody is asked about it
   await play.open("file:///a");
   play.feeds.remove("file:///a");
   await play.receive("file:///a", 1);
-  assert.deepEqual(play.heard, []);
+  assert.deepEqual(play.received, []);
   assert.equal(play.statusRequests, 1);
 });
 
@@ -102,5 +102,5 @@ void test("an answer that comes after the connection was lost is not told", asyn
   play.feeds.disconnect();
   answer({ reset: true, latest: 5 });
   await connected;
-  assert.deepEqual(play.heard, []);
+  assert.deepEqual(play.received, []);
 });

@@ -20,7 +20,7 @@ void test("what was told while there was no connection is told then, once and in
   const client = await place.client(folders, { transport: { socketPath: join(place.root, "proxy") } });
   const states: string[] = [];
   client.onDidChangeState((state) => states.push(state));
-  const [expected, heard] = [new Recorder(steady), new Recorder(client)];
+  const [expected, actual] = [new Recorder(steady), new Recorder(client)];
   let written = 0;
   const track = async (): Promise<void> => {
     for (const folder of folders) {
@@ -43,16 +43,16 @@ void test("what was told while there was no connection is told then, once and in
   }
   for (const folder of folders) {
     const { latest } = await steady.request("snapshot/events", { workspaceUri: folder.uri, since: 0 });
-    for (const recorder of [expected, heard]) {
+    for (const recorder of [expected, actual]) {
       await until(() => recorder.seqs(folder.uri).at(-1) === latest, "all is told");
     }
     const of = (recorder: Recorder): unknown =>
       recorder.records.filter((record) => record.method !== "reset" && record.params.workspaceUri === folder.uri);
-    assert.deepEqual(of(heard), of(expected));
+    assert.deepEqual(of(actual), of(expected));
     const { events } = await steady.request("snapshot/events", { workspaceUri: folder.uri, since: 0 });
-    assert.deepEqual(of(heard), events);
+    assert.deepEqual(of(actual), events);
   }
-  assert.deepEqual(heard.resets, []);
+  assert.deepEqual(actual.resets, []);
   assert.deepEqual(states.slice(0, 2), ["reconnecting", "ready"]);
 });
 

@@ -65,20 +65,20 @@ void test("a request whose signal was aborted before is not sent", async (t) => 
 void test("progress goes to the request that it belongs to", async (t) => {
   const daemon = await FakeDaemon.make(t);
   const client = await daemon.client(t);
-  const heard: unknown[] = [];
-  const request = client.request("snapshot/track", {}, { onProgress: (progress) => heard.push(progress) });
+  const received: unknown[] = [];
+  const request = client.request("snapshot/track", {}, { onProgress: (progress) => received.push(progress) });
   const { id, params } = await daemon.got(({ method }) => method === "snapshot/track");
   const token = params?.["workDoneToken"];
-  const tell = (value: object): void => {
+  const send = (value: object): void => {
     daemon.send({ method: "$/progress", params: { token, value } });
   };
-  tell({ kind: "begin", title: "snapshot/track" });
-  tell({ kind: "report", message: "reading", percentage: 40 });
+  send({ kind: "begin", title: "snapshot/track" });
+  send({ kind: "report", message: "reading", percentage: 40 });
   daemon.send({ method: "$/progress", params: { token: "another", value: { kind: "report", message: "no" } } });
-  tell({ kind: "end" });
+  send({ kind: "end" });
   daemon.send({ id, result: { hash: null, reason: "disabled", skipped: [] } });
   assert.deepEqual(await request, { hash: null, reason: "disabled", skipped: [] });
-  assert.deepEqual(heard, [{}, { message: "reading", percentage: 40 }]);
+  assert.deepEqual(received, [{}, { message: "reading", percentage: 40 }]);
 });
 
 void test("what the daemon says goes to the log, and what it asks is answered", async (t) => {
@@ -211,27 +211,27 @@ void test("those that change while the daemon is being introduced are told after
 void test("a listener that fails does not keep the others from being told", async (t) => {
   const daemon = await FakeDaemon.make(t);
   const client = await daemon.client(t);
-  const heard: number[] = [];
+  const received: number[] = [];
   client.onNotification("snapshot/didTrack", () => {
     throw new Error("no use");
   });
   const gone = client.onNotification("snapshot/didTrack", () => assert.fail("it was disposed"));
-  client.onNotification("snapshot/didTrack", ({ seq }) => heard.push(seq));
+  client.onNotification("snapshot/didTrack", ({ seq }) => received.push(seq));
   gone.dispose();
   daemon.send({ method: "snapshot/didTrack", params: { workspaceUri: "file:///w", seq: 1, hash: "h" } });
-  await until(() => heard.length === 1, "the other one is told");
+  await until(() => received.length === 1, "the other one is told");
   assert.ok(daemon.log.has("no use"));
 });
 
 void test("a notification of a newer daemon counts, though nobody here knows it", async (t) => {
   const daemon = await FakeDaemon.make(t);
   const client = await daemon.client(t);
-  const heard: number[] = [];
-  client.onNotification("snapshot/didTrack", ({ seq }) => heard.push(seq));
+  const received: number[] = [];
+  client.onNotification("snapshot/didTrack", ({ seq }) => received.push(seq));
   daemon.messages.length = 0;
   daemon.send({ method: "snapshot/didLater", params: { workspaceUri: "file:///w", seq: 1 } });
   daemon.send({ method: "snapshot/didTrack", params: { workspaceUri: "file:///w", seq: 2, hash: "h" } });
-  await until(() => heard.length === 1, "the next one is told");
+  await until(() => received.length === 1, "the next one is told");
   assert.deepEqual(daemon.messages, []);
 });
 

@@ -9,6 +9,7 @@ from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.parsing.command import Answer, Command, common
 from snapd.cli.requests.connection import TAKE_ONE, folder_of
 from snapd.cli.terminal.layout import fit, one_line, shell_name, terminal_width
+from snapd.cli.terminal.naming import agent_name
 from snapd.cli.terminal.output import Painter, print_json, printable, size
 from snapd.locations import Locations, stores_directory
 from snapd.model.errors import InvalidParams, SnapdError
@@ -145,5 +146,5 @@ def _print(painter: Painter, row: dict[str, Any], briefly: bool) -> None:
 
 
 def _name_of(session: dict[str, Any]) -> str:
-    words = [f"session {printable(session['sessionId'])}", *(one_line(session.get(key)) for key in ("agent", "title"))]
+    words = [f"session {printable(session['sessionId'])}", agent_name(session), one_line(session.get("title"))]
     return fit("  ".join(filter(None, words)), terminal_width() - _WIDTH - len("    "))

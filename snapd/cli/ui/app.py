@@ -77,7 +77,7 @@ class Link:
         self._backend.close()
 
 
-_CHANGED = "Something changed meanwhile: this is what would be done now."
+_CHANGED = "Something has changed since. This is what would be done now."
 _CONNECTED = "connected"
 _CONNECTING = "the daemon has ended, connecting again ..."
 _NO_DAEMON = "no daemon, still trying; q quits"

@@ -91,7 +91,7 @@ def _changes(ask: Ask, entry: dict[str, Any], file: dict[str, Any]) -> list[Line
     answer = ask("step/hunks", {"stepId": step["stepId"], "file": name})
     hunks = answer["hunks"]
     if not hunks:
-        mixed = "others changed the same lines while the step was at work" if "mixed" in answer else None
+        mixed = "others changed the same lines while the step was running" if "mixed" in answer else None
         return [Line("note", "binary" if file["binary"] else mixed or "no line of it changed", name)]
     return [_line(text, name, hunk["index"]) for hunk in hunks for text in (hunk["header"], *hunk["lines"])]
 

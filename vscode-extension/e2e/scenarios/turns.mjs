@@ -88,7 +88,7 @@ export const TURNS = [
       await second.filter({ hasText: /^(?!.*partly).*undone/ }).waitFor();
       await stage.shot("turns-undone");
       await workbench.press(/Undid the turn/, "Undo");
-      await workbench.told(/Took back the undo of the turn “Capital letters, please”/);
+      await workbench.told(/Reversed the undo of the turn “Capital letters, please”/);
       await until("it is done again", () => world.read("letters.txt").includes("Kappa"));
       await second.filter({ hasNotText: "undone" }).waitFor();
     },

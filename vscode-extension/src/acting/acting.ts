@@ -1,4 +1,4 @@
-// Actions one after the other, each told when it is done.
+// Runs actions one after the other, and reports each result.
 
 import { capitalized } from "../model/wording";
 import type { Action } from "./action";
@@ -24,9 +24,9 @@ export class Acting {
   }
 
   /**
-   * Carries out an action when those before it are done, and tells what it did; that is not waited for.
+   * Runs an action after those before it, and reports the result without waiting for the report.
    *
-   * @returns whether it was done; what went wrong was told.
+   * @returns whether it was done; an error was reported.
    */
   act(action: Action): Promise<boolean> {
     const turn = this.#last.then(() =>
@@ -37,7 +37,7 @@ export class Acting {
           this.#world.later(this.attempt(action.aim, async () => action.agreed?.again()));
           return false;
         }
-        this.#world.later(this.#tell(performed));
+        this.#world.later(this.#report(performed));
         return true;
       }),
     );
@@ -46,9 +46,9 @@ export class Acting {
   }
 
   /**
-   * Does something, and tells why it failed where it does.
+   * Runs work and reports its error, if any.
    *
-   * @param aim - what is to be done: "undo step 3".
+   * @param aim - the action in words: "undo step 3".
    * @returns undefined where it failed.
    */
   async attempt<T>(aim: string, work: () => Promise<T>): Promise<T | undefined> {
@@ -61,13 +61,13 @@ export class Acting {
     }
   }
 
-  /** Tells something, where notifications of its kind are wanted; resolves with the button that was pressed. */
-  async tell(notice: Notice): Promise<string | undefined> {
+  /** Shows a notification, if its kind is enabled; resolves with the pressed button. */
+  async notify(notice: Notice): Promise<string | undefined> {
     this.#world.log.info(notice.message);
-    return this.#isWanted(notice) ? this.#world.ui.tell(notice) : undefined;
+    return this.#isWanted(notice) ? this.#world.ui.notify(notice) : undefined;
   }
 
-  async #tell(performed: Performed): Promise<void> {
+  async #report(performed: Performed): Promise<void> {
     const { action, acted, overwritten } = performed;
     const { ui } = this.#world;
     const kept =
@@ -77,14 +77,14 @@ export class Acting {
     const sentences = [report(action.done(acted), acted.files), kept, action.besides?.(acted)];
     const message = sentences.filter((sentence) => sentence !== undefined && sentence !== "").join(" ");
     const inConflict = conflicts(acted.files).length > 0;
-    // a step of which nothing could be turned is as it was, and there is nothing to take back
+    // if nothing of a step could be undone or redone, there is nothing to reverse
     const changed = written(acted.files).length > 0 || (!inConflict && (acted.steps ?? []).length > 0);
     const buttons = changed ? [UNDO] : [];
     if (acted.files.length > 0) buttons.push(DETAILS);
     await this.attempt("go on", async () => {
       // whoever has looked at something finds the buttons again
       for (;;) {
-        const answer = await this.tell({ severity: severity(acted.files), message, buttons });
+        const answer = await this.notify({ severity: severity(acted.files), message, buttons });
         if (answer === UNDO) {
           await this.act(action.undoing(acted));
           return;
@@ -97,11 +97,11 @@ export class Acting {
 
   async #tellError(isRefusal: boolean, message: string): Promise<void> {
     if (isRefusal) {
-      // the log has no more to say about it
-      await this.#world.ui.tell({ severity: "warning", message, buttons: [] });
+      // the log has no more details
+      await this.#world.ui.notify({ severity: "warning", message, buttons: [] });
       return;
     }
-    const answer = await this.#world.ui.tell({ severity: "error", message, buttons: [SHOW_LOG] });
+    const answer = await this.#world.ui.notify({ severity: "error", message, buttons: [SHOW_LOG] });
     if (answer === SHOW_LOG) await this.#world.ui.showLog();
   }
 

@@ -28,10 +28,10 @@ export type ActingCall = {
   };
 }[ActingMethod];
 
-/** The answer to one; `steps` where it was about whole steps, `operations` where about what was done besides. */
+/** The answer to one; `steps` if it changed whole steps, `operations` if it changed operations. */
 export type Acted = Outcome & { readonly steps?: readonly Step[]; readonly operations?: readonly Operation[] };
 
-/** What is to be asked as things are now, and what is left out of it; or an answer, where nothing is left to ask. */
+/** The request to send and the files left out of it; or an answer if no request is needed. */
 export type Plan =
   { readonly call: ActingCall; readonly leftOut: readonly FileOutcome[] } | { readonly settled: Acted };
 
@@ -47,7 +47,7 @@ export interface Goal {
 export interface Agreed {
   /** The `plan` of the dry run that was shown. */
   readonly plan: string | undefined;
-  /** Shows the plan as it is by now, and asks again. */
+  /** Shows the current plan and asks again. */
   readonly again: () => Promise<void>;
 }
 
@@ -65,7 +65,7 @@ export interface Action {
   readonly shown?: ReadonlySet<string>;
   /** What the user agreed to, where that was shown before. */
   readonly agreed?: Agreed;
-  /** Says what to ask for as things are now; asked again whenever they may have moved. */
+  /** Returns the request for the current state; called again whenever the state may have changed. */
   readonly plan: (folder: ActingFolder, decisions: Decisions) => Promise<Plan>;
   /** What a file in conflict becomes if it is overwritten; from a dry run. */
   readonly goal: (file: FileOutcome, forecast: Acted) => Goal;
@@ -112,7 +112,7 @@ export async function send(
   }
 }
 
-/** The decisions as a request has them: what is left in conflict is left so without one. */
+/** The decisions as request parameters: a file left in conflict has none. */
 export function decisionParams(decisions: Decisions): { readonly decisions?: Record<string, Decision> } {
   const made = [...decisions].filter(([, decision]) => decision !== "merge");
   return made.length === 0 ? {} : { decisions: Object.fromEntries(made) };

@@ -1,4 +1,4 @@
-// What becomes of the files that conflict: a person decides file by file, before anything is written.
+// Asks the user to decide about each file in conflict, before anything is written.
 
 import type { Contested, FileOutcome } from "@snapd/client";
 import { capitalized, counted, inList } from "../model/wording";
@@ -47,7 +47,7 @@ export async function decide(question: Question, ui: Ui): Promise<Decisions | un
       ? { file: only, do: "ask" }
       : await ui.choose<Choice>({
           title: `${capitalized(action.aim)}: ${counted(files.length, "file")} in conflict`,
-          placeholder: `${note}Choose a file to decide about it. Nothing is written before you go on`,
+          placeholder: `${note}Choose a file to decide about it. Nothing is written until you continue`,
           rows: rowsOf(question, decisions, active),
         });
     if (choice === undefined) return undefined;

@@ -19,7 +19,7 @@ const ORDER: readonly OutcomeKind[] = [
   "unchanged",
 ];
 
-/** Lists the files, and opens the one that is chosen: what was done to it, or the file where nothing was. */
+/** Lists the files and opens the selected one: its change, or the file itself if nothing was written. */
 export async function showDetails({ action, acted }: Performed, ui: Ui): Promise<void> {
   const { before, after } = acted;
   const files = [...acted.files].sort((one, other) => ORDER.indexOf(one.outcome) - ORDER.indexOf(other.outcome));

@@ -2,7 +2,7 @@
 
 import { ConnectionLostError, SnapdError } from "@snapd/client";
 
-/** An action was not done, for a reason that the user can do something about; the message says it. */
+/** An action was refused for a reason that the user can fix; the message gives the reason. */
 export class Refused extends Error {
   override readonly name = "Refused";
 }
@@ -10,7 +10,7 @@ export class Refused extends Error {
 /**
  * Why something was not done, in sentences.
  *
- * @param aim - what was to be done: "undo step 3".
+ * @param aim - the action in words: "undo step 3".
  */
 export function explained(aim: string, error: unknown): string {
   if (error instanceof Refused) return `Snapd did not ${aim}. ${error.message}`;
@@ -32,7 +32,7 @@ export function explained(aim: string, error: unknown): string {
   return `Snapd could not ${aim}: ${error instanceof Error ? error.message : String(error)}`;
 }
 
-/** What to do next, as the daemon says it, in parentheses; empty where it says nothing. */
+/** The daemon's hint, in parentheses; empty if there is none. */
 function hintOf({ data }: SnapdError): string {
   const { hint } = (data ?? {}) as { hint?: unknown };
   return typeof hint === "string" ? ` (${hint})` : "";

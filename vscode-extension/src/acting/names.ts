@@ -4,18 +4,18 @@ import { fileURLToPath } from "node:url";
 import path from "node:path";
 
 /** What has the name of a file in it: a change, an outcome, something skipped. */
-export interface Named {
+export interface NamedFile {
   readonly file: string;
   readonly uri?: string;
 }
 
 /** The exact name of a file, for requests and comparisons. */
-export function exactName(named: Named): string {
+export function exactName(named: NamedFile): string {
   return named.uri ?? named.file;
 }
 
 /** The absolute path of a file in a folder. */
-export function absolutePath(folder: string, named: Named): string {
+export function absolutePath(folder: string, named: NamedFile): string {
   return path.join(fileURLToPath(folder), ...named.file.split("/"));
 }
 

@@ -16,7 +16,7 @@ import {
 import { counted } from "../model/wording";
 import { listed } from "./names";
 
-/** How much a user has to know of it: everything went as asked; something needs a look; something went wrong. */
+/** The severity: everything worked; something needs a look; something failed. */
 export type Severity = "info" | "warning" | "error";
 
 /** Characters of a line that are shown in a row. */
@@ -27,7 +27,7 @@ export function written(files: readonly FileOutcome[]): FileOutcome[] {
   return files.filter((file) => WRITTEN_OUTCOMES.includes(file.outcome));
 }
 
-/** The files that could not be taken back, and about which the user may decide. */
+/** The files that could not be undone, about which the user can decide. */
 export function conflicts(files: readonly FileOutcome[]): FileOutcome[] {
   return files.filter((file) => file.outcome === "conflict");
 }
@@ -44,7 +44,7 @@ export function outcomeText(file: FileOutcome): string {
   return because(OUTCOMES[file.outcome].done, file);
 }
 
-/** Why something is not what was asked for. */
+/** Why a file does not have the requested state. */
 export function reasonOf({ reason, branch, message }: FileOutcome): string | undefined {
   return message ?? (reason === undefined ? undefined : reasonText(reason, branch));
 }
@@ -79,9 +79,9 @@ function disputeText(dispute: Contested["dispute"]): string {
 }
 
 /**
- * What was done, in one sentence, and what was not, each in another.
+ * One sentence about what was done, and one for each kind of leftover.
  *
- * @param done - what was asked for, as of the past: "Undid step 3".
+ * @param done - the request in the past tense: "Undid step 3".
  */
 export function report(done: string, files: readonly FileOutcome[]): string {
   return [`${done}: ${changesText(files)}.`, ...leftovers(files)].join(" ");
@@ -93,12 +93,12 @@ export function changesText(files: readonly FileOutcome[]): string {
   return summed(files, (kind) => OUTCOMES[kind].done) ?? none;
 }
 
-/** What is to be written, as a dry run foretells it: "2 files to restore, 1 to merge". */
+/** What would be written, by a dry run: "2 files to restore, 1 to merge". */
 export function plannedChangesText(files: readonly FileOutcome[]): string {
   return summed(files, (kind) => `to ${OUTCOMES[kind].planned}`) ?? "no file to change";
 }
 
-/** What is to become of a file, for a list: "merge", "conflict: changed since". */
+/** The planned outcome of a file, for a list: "merge", "conflict: changed since". */
 export function plannedText(file: FileOutcome): string {
   return because(OUTCOMES[file.outcome].planned, file);
 }
@@ -122,7 +122,7 @@ function leftovers(files: readonly FileOutcome[]): string[] {
   const sentences: string[] = [];
   const absent = files.filter(({ reason = "" }) => ABSENT_REASONS.includes(reason));
   if (absent.length > 0) {
-    sentences.push(`${counted(absent.length, "file was", "files were")} so already${onlyOne(absent)}.`);
+    sentences.push(`${counted(absent.length, "file was", "files were")} unchanged${onlyOne(absent)}.`);
   }
   const failed = of("failed");
   if (failed.length > 0) sentences.push(`${counted(failed.length, "file")} could not be written${onlyOne(failed)}.`);

@@ -1,4 +1,4 @@
-// Carries out an action: what was foretold, what was decided, and nothing over text that is typed and not saved.
+// Runs an action: exactly the plan that the user accepted, and never over unsaved text.
 
 import type { FileOutcome } from "@snapd/client";
 import { type Acted, type Action, type ActingCall, type ActingFolder, decisionParams, foretell, send } from "./action";
@@ -11,7 +11,7 @@ import type { World } from "./world";
 
 const SAVE = "Save and Continue";
 const DISCARD = "Discard Changes and Continue";
-const CHANGED = "Something changed meanwhile. ";
+const CHANGED = "Something has changed since. ";
 
 /** An action that was carried out, and what it did. */
 export interface Performed {
@@ -22,7 +22,7 @@ export interface Performed {
   readonly overwritten: readonly FileOutcome[];
 }
 
-/** What an action would do as things are now; without a call, there is nothing to ask for. */
+/** What an action would do now; without a call, no request is needed. */
 interface Forecast {
   readonly call: ActingCall | undefined;
   readonly leftOut: readonly FileOutcome[];
@@ -67,7 +67,7 @@ export async function perform(action: Action, world: World): Promise<Performed |
       continue;
     }
     await world.flush();
-    // from here to the request nobody can type
+    // nothing can be typed between here and the request
     const atRisk = documentsAtRisk(action.folder, acted.files, world.ui.unsaved());
     if (atRisk.length > 0) {
       if (!(await settle(action, atRisk, world))) return undefined;

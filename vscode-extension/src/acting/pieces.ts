@@ -3,16 +3,16 @@
 import type { OnConflict, Step } from "@snapd/client";
 import { counted, stepInSentence } from "../model/wording";
 import { type Action, type Agreed, always, snapshotGoal } from "./action";
-import { exactName, listed, type Named } from "./names";
+import { exactName, listed, type NamedFile } from "./names";
 import { takeBack } from "./takingBack";
 
-/** Takes back what a step changed in some files. */
-export function revertFiles(folder: string, step: Step, files: readonly Named[]): Action {
+/** Undoes a step's changes to some files. */
+export function revertFiles(folder: string, step: Step, files: readonly NamedFile[]): Action {
   const names = listed(files.map(({ file }) => file));
   return {
     folder,
     aim: `revert ${names} (${stepInSentence(step)})`,
-    done: () => `Took back what ${stepInSentence(step)} did to ${names}`,
+    done: () => `Undid what ${stepInSentence(step)} did to ${names}`,
     plan: always({
       method: "step/revertFiles",
       params: { stepId: step.stepId, files: files.map(exactName), onConflict: "merge" },
@@ -22,8 +22,8 @@ export function revertFiles(folder: string, step: Step, files: readonly Named[])
   };
 }
 
-/** Takes back some hunks of what a step changed in a file. */
-export function revertHunks(folder: string, step: Step, file: Named, hunks: readonly number[]): Action {
+/** Undoes some hunks of a step's change to a file. */
+export function revertHunks(folder: string, step: Step, file: NamedFile, hunks: readonly number[]): Action {
   const what = `${counted(hunks.length, "hunk")} of ${file.file}`;
   const params = { stepId: step.stepId, file: exactName(file), hunks: [...hunks] };
   return {

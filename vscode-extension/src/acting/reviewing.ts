@@ -1,4 +1,4 @@
-// Pending changes of agents, kept or taken back.
+// Keeps or undoes pending changes of agents.
 
 import type { Params, PendingFile } from "@snapd/client";
 import { counted } from "../model/wording";
@@ -9,7 +9,7 @@ import { takeBackOperation } from "./takingBack";
 import { documentsAtRisk } from "./unsaved";
 import type { World } from "./world";
 
-/** A file with pending changes, as somebody was shown it. */
+/** A file with pending changes, as shown to the user. */
 export type ShownPending = Pick<PendingFile, "file" | "uri" | "id">;
 
 /** Hunks of one file, or whole files. */
@@ -19,7 +19,7 @@ export interface Choice {
   readonly hunks?: readonly number[];
 }
 
-/** What is chosen, in a sentence. */
+/** The selection, for a sentence. */
 export function choiceInSentence({ files, hunks }: Choice): string {
   const names = listed(files.map(({ file }) => file));
   return hunks === undefined ? `the pending changes of ${names}` : `${counted(hunks.length, "hunk")} of ${names}`;
@@ -51,7 +51,7 @@ export async function keepPending(folder: ActingFolder, choice: Choice, world: W
   await folder.request("review/keep", paramsOf(choice));
 }
 
-/** Refuses to decide about files with unsaved text: what is shown of them is not what is on the disk. */
+/** Refuses to decide about files with unsaved text: the shown text is not the one on disk. */
 export function refuseUnsaved({ uri }: Pick<ActingFolder, "uri">, { files }: Choice, { ui }: World): void {
   const written = files.map(({ file }) => ({ file, outcome: "restored" as const }));
   const unsaved = documentsAtRisk(uri, written, ui.unsaved()).map(({ name }) => name);

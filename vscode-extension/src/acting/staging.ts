@@ -7,7 +7,7 @@ import { absolutePath, listed } from "./names";
 import type { Notice } from "./ui";
 import type { Finished, World } from "./world";
 
-/** What is used of the answer of `snapd stage --json`. */
+/** The used part of the answer of `snapd stage --json`. */
 interface Staged {
   readonly files: readonly { readonly file: string }[];
   readonly left: readonly { readonly file: string }[];
@@ -25,7 +25,7 @@ interface Failure {
  * Stages what some steps changed, and proposes the message of the commit.
  *
  * @param whose - whose changes they are, within a sentence: "step 3".
- * @returns what to tell of it.
+ * @returns the message about it.
  * @throws Refused - nothing was staged; the message says why. Error - snapd could not be run.
  */
 export async function stageSteps(

@@ -40,7 +40,7 @@ export function redoStep(folder: string, sessionId: string): Action {
   };
 }
 
-/** The words before a step's name where nothing of it was turned; where some was, its files in conflict tell that. */
+/** The words before a step's name if nothing of it was undone or redone; otherwise, its files in conflict show that. */
 function howMuch({ steps }: Acted, step: Step, asBefore: Step["state"]): string {
   return steps?.find((each) => each.stepId === step.stepId)?.state === asBefore ? "nothing of " : "";
 }

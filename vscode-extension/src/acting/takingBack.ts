@@ -1,4 +1,4 @@
-// Takes back what an action did.
+// Reverses an action.
 
 import { type FileOutcome, SnapdError } from "@snapd/client";
 import {
@@ -25,8 +25,8 @@ import { written } from "./outcomes";
 export function takeBack(folder: string, what: string, acted: Acted): Action {
   return {
     folder,
-    aim: `take back ${what}`,
-    done: () => `Took back ${what}`,
+    aim: `reverse ${what}`,
+    done: () => `Reversed ${what}`,
     shown: new Set(written(acted.files).map(exactName)),
     plan: (model, decisions) => planFiles(model, acted, decisions),
     goal: () => snapshotGoal(acted.before, `before ${what}`),
@@ -35,11 +35,11 @@ export function takeBack(folder: string, what: string, acted: Acted): Action {
 }
 
 /**
- * Takes back an undo or a redo of steps: by the request that turns them, as long as that turns just these; by their
- * files where the session has gone on.
+ * Reverses an undo or a redo of steps: by the opposite request while that affects only these steps; otherwise by their
+ * files, if the session has continued.
  *
  * @param call - the request.
- * @param undoing - what takes back what the request did.
+ * @param undoing - the action that reverses the request.
  */
 export function takeBackSteps(
   folder: string,
@@ -65,13 +65,13 @@ export function takeBackSteps(
 }
 
 /**
- * Takes back a revert of pending changes, so that they are pending again: by the request that undoes the operation, as
- * long as that undoes just this one; by its files where something else was done since.
+ * Reverses a revert of pending changes, so that they are pending again: by the request that undoes the operation, as
+ * long as that undoes only this one; otherwise by its files.
  *
  * @param what - the revert, as a noun.
  * @param operation - the revert.
- * @param acted - what was done last: the revert itself, or its redo.
- * @param method - what takes that back.
+ * @param acted - the last action: the revert itself, or its redo.
+ * @param method - the request that reverses it.
  */
 export function takeBackOperation(
   folder: string,
@@ -88,7 +88,7 @@ export function takeBackOperation(
     aim: byFiles.aim,
     done: byFiles.done,
     besides: ({ operations }) =>
-      operations === undefined ? "Something else was done since, so what this brought back counts as yours." : "",
+      operations === undefined ? "Other operations followed, so the restored changes count as yours." : "",
     plan: async (model, decisions) => {
       if (await turnsOperation(model, call, operation)) return { call, leftOut: [] };
       return planFiles(model, acted, decisions);
@@ -101,14 +101,14 @@ export function takeBackOperation(
   };
 }
 
-/** Whether a request would turn the steps that an action turned, and no others. */
+/** Whether a request would undo or redo exactly the steps of an action. */
 async function turnsJust(folder: ActingFolder, call: ActingCall, acted: Acted): Promise<boolean> {
   const names = ({ steps }: Acted): string => JSON.stringify((steps ?? []).map(({ stepId }) => stepId).sort());
   const turned = await foretold(folder, call);
   return turned !== undefined && names(turned) === names(acted);
 }
 
-/** Whether a request would turn one operation, and nothing else. */
+/** Whether a request would undo or redo exactly one operation. */
 async function turnsOperation(
   folder: ActingFolder,
   call: ActingCall,

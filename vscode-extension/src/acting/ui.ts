@@ -36,7 +36,7 @@ export interface List<T> {
   readonly rows: readonly Row<T>[];
 }
 
-/** What stands on one side of a comparison: a snapshot, or the file as it is now. */
+/** One side of a comparison: a snapshot, or the current file. */
 export type Side = { readonly hash: string } | "current";
 
 /** Two states of a file. */
@@ -63,8 +63,8 @@ export interface WholeComparison {
 export interface Ui {
   /** Asks a question that blocks everything else. */
   ask(question: Question): Promise<string | undefined>;
-  /** Tells something; resolves with the button that was pressed. */
-  tell(notice: Notice): Promise<string | undefined>;
+  /** Shows a notification; resolves with the pressed button. */
+  notify(notice: Notice): Promise<string | undefined>;
   /** Has one row chosen. */
   choose<T>(list: List<T>): Promise<T | undefined>;
   /** Has any number of rows chosen. */
@@ -73,13 +73,13 @@ export interface Ui {
   unsaved(): readonly UnsavedDocument[];
   /** Saves documents; throws where one could not be saved. */
   save(documents: readonly UnsavedDocument[]): Promise<void>;
-  /** Gives up what was typed into documents; throws where one has unsaved text still. */
+  /** Discards unsaved text of documents; throws if one still has unsaved text. */
   discard(documents: readonly UnsavedDocument[]): Promise<void>;
   /** Opens the two states of a file side by side. */
   compare(comparison: Comparison): Promise<void>;
   /** Opens all files that differ between two snapshots. */
   compareAll(comparison: WholeComparison): Promise<void>;
-  /** Opens a file as it is now. */
+  /** Opens the current file. */
   open(folder: string, file: string): Promise<void>;
   /**
    * Shows what was staged in the folder's git repository, and writes a message for the next commit, unless there is
@@ -88,7 +88,7 @@ export interface Ui {
    * @returns whether the message is there.
    */
   proposeCommit(folder: string, message: string): Promise<boolean>;
-  /** Shows that something is under way for as long as it is. */
+  /** Shows progress while work runs. */
   busy<T>(what: string, work: () => Promise<T>): Promise<T>;
   /** Opens the log. */
   showLog(): Promise<void>;

@@ -17,7 +17,7 @@ export interface UnsavedDocument {
  * The documents whose files an action would write.
  *
  * @param folder - the workspaceUri.
- * @param forecast - what a dry run said.
+ * @param forecast - the result of a dry run.
  */
 export function documentsAtRisk(
   folder: string,

@@ -14,13 +14,13 @@ export interface World {
   readonly ui: Ui;
   /** The folder of this workspaceUri; throws where it is not open. */
   folder(uri: string): ActingFolder;
-  /** Resolves once the daemon was told of all that is typed. */
+  /** Resolves once the daemon has all unsaved text. */
   flush(): Promise<void>;
   /** Runs snapd with these arguments, and waits for its end; throws where there is none to run. */
   run(args: readonly string[]): Promise<Finished>;
   /** Which notifications are wanted. */
   notifications(): "all" | "problems" | "off";
-  /** Takes care of what goes on when an action is done: it is nobody's answer. */
+  /** Runs work that continues after an action; nobody waits for its result. */
   later(work: Promise<unknown>): void;
   readonly log: { info(message: string): void; error(message: string): void };
 }

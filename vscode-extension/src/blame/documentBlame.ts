@@ -21,7 +21,7 @@ export interface BlamedFile extends Pick<FileIn, "name"> {
 /** Who wrote a line: as the daemon has it, or "typed" for the user, who has not saved it yet. */
 export type Author = BlamedLines | "typed";
 
-/** What is needed of the world around. */
+/** What this class needs from its surroundings. */
 export interface Sources {
   /** The file that a document shows; undefined where it is in no open folder. */
   file(document: BlamedDocument): BlamedFile | undefined;
@@ -42,7 +42,7 @@ interface Answer {
 
 interface Known {
   readonly document: BlamedDocument;
-  /** The text that was on the disk when somebody last looked. */
+  /** The text on disk when it was last read. */
   saved: SavedLines | undefined;
   /** The last change of the document. */
   change: Change;
@@ -53,14 +53,14 @@ interface Known {
 }
 
 /**
- * Asks the daemon about documents one after the other, once for each text and history, and follows what is typed
- * meanwhile. An answer counts only where it is about the very text that the document was saved with.
+ * Asks the daemon about one document after another, once for each text and history, and tracks edits
+ * in between. An answer counts only if it is about exactly the saved text of the document.
  */
 export class DocumentBlame implements Disposable {
   readonly #sources: Sources;
   readonly #known = new Map<string, Known>();
   readonly #signal = new Signal();
-  /** One is asked about after another. */
+  /** Runs one request at a time. */
   #last: Promise<void> = Promise.resolve();
   #disposed = false;
 
@@ -68,10 +68,10 @@ export class DocumentBlame implements Disposable {
     this.#sources = sources;
   }
 
-  /** Calls the listener when more is known, or something else. */
+  /** Calls the listener when authors arrive or change. */
   readonly onDidChange = this.#signal.listen;
 
-  /** The author of a line, from 0, as far as it is known; undefined where there is none. */
+  /** The known author of a line, counted from 0; undefined if there is none. */
   at(document: BlamedDocument, line: number): Author | undefined {
     const answer = this.#known.get(document.uri.toString())?.answer;
     if (answer === undefined || this.#sources.file(document)?.folder.isConnected !== true) return undefined;
@@ -102,17 +102,17 @@ export class DocumentBlame implements Disposable {
     if (!isDirty && !isEqual(known.answer?.lines.text ?? [], linesOf(document))) known.isStale = true;
   }
 
-  /** Takes in that the history is another: the same lines may have other authors. */
+  /** Handles a changed history: the same lines may have other authors. */
   outdate(): void {
     for (const known of this.#known.values()) known.isStale = true;
   }
 
-  /** Knows nothing of a document any more. */
+  /** Forgets a document. */
   forget(document: BlamedDocument): void {
     this.#known.delete(document.uri.toString());
   }
 
-  /** Knows nothing any more. */
+  /** Forgets everything. */
   clear(): void {
     this.#known.clear();
   }
@@ -141,7 +141,7 @@ export class DocumentBlame implements Disposable {
     } catch (error) {
       this.#failed(known, error);
     }
-    this.#signal.tell();
+    this.#signal.emit();
   }
 
   async #askFor(known: Known, { folder, name }: BlamedFile): Promise<void> {

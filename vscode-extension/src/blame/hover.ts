@@ -44,7 +44,7 @@ function isAtBlame(document: TextDocument, { line, character }: Position): boole
 
 function contentOf(author: BlamedLines, { folder }: FileIn, document: TextDocument): MarkdownString {
   const content = new MarkdownString();
-  // what agents and prompts say is text, and no markup
+  // texts of agents and prompts are plain text, not markup
   content.appendText(hoverText(author, folder, Date.now()));
   if (author.commit !== undefined) content.appendMarkdown("\n\n").appendText(author.commit.summary);
   const maker = makerOf(author, folder);

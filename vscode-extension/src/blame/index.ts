@@ -51,7 +51,7 @@ async function openStep(model: WorkspaceModel, blame: DocumentBlame, link: StepL
   const file = uri === undefined ? undefined : model.fileOf(uri);
   const step = link ?? (editor === undefined ? undefined : await stepOfLine(blame, editor));
   if (file !== undefined && step !== undefined) await openBlamed(file, step);
-  else void window.showInformationMessage("No step of an agent is known to have written this line.");
+  else void window.showInformationMessage("No recorded step of an agent wrote this line.");
 }
 
 async function stepOfLine(

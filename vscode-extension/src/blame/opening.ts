@@ -20,7 +20,7 @@ export async function openBlamed({ folder, name }: FileIn, { sessionId, stepId }
     await openFileDiff(folder, entry, withSource(file));
     return;
   }
-  void window.showInformationMessage(`The history does not have the step that wrote this line of ${name} any more.`);
+  void window.showInformationMessage(`The step that wrote this line of ${name} is no longer in the history.`);
 }
 
 function withSource(file: FileChange): ChangedFile {

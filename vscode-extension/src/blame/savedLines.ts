@@ -1,4 +1,4 @@
-// Which lines of a document are still the saved ones, while somebody types.
+// Tracks which lines of a document are still the saved ones while it is edited.
 
 import { type Lines, linesOf, splitLines } from "../model/documentLines";
 
@@ -10,11 +10,11 @@ export interface TextChange {
 
 /** What happened to lines: one for each change. */
 export interface Change {
-  /** Whether somebody typed them: otherwise, the document was read from the disk again. */
+  /** Whether they were typed: otherwise, the document was read from disk again. */
   isTyped: boolean;
 }
 
-/** The saved line that a line is, from 0; or what changed it; undefined where that is not known. */
+/** The saved line of a line, counted from 0; or what changed it; undefined if unknown. */
 export type Origin = number | Change | undefined;
 
 /** Follows the lines of a saved text through the changes of a document. */
@@ -46,7 +46,7 @@ export class SavedLines {
    * Follows changes that were made at once.
    *
    * @param changes - in the order in which VS Code reports them: each leaves the lines of the next ones where they are.
-   * @param document - as it is after them.
+   * @param document - its state after them.
    * @param change - what they are, all together.
    */
   change(changes: readonly TextChange[], document: Lines, change: Change): void {
@@ -54,7 +54,7 @@ export class SavedLines {
       const lines = new Array<Origin>(splitLines(text).length).fill(change);
       this.#origins.splice(range.start.line, range.end.line - range.start.line + 1, ...lines);
     }
-    // what was reported is not what was done: then only the text itself tells
+    // the reported changes do not match the text: compare the texts instead
     if (this.#origins.length !== document.lineCount) this.#begin(document);
     else this.#match(document);
   }

@@ -51,7 +51,7 @@ export function stepOf(author: Author | undefined): BlamedStep | undefined {
   return sessionId === undefined || stepId === undefined ? undefined : { sessionId, stepId };
 }
 
-/** What is known of that step. */
+/** The loaded part of that step. */
 export function makerOf(author: BlamedLines, folder: Knowing): Maker | undefined {
   const step = stepOf(author);
   return step === undefined ? undefined : makersOf(folder, [step])[0];
@@ -62,7 +62,7 @@ function nameOf({ agent }: BlamedLines, maker: Maker | undefined): string {
   return name === undefined ? "an agent" : agentTitle(name);
 }
 
-/** The prompt, or where none is known what the step is called. */
+/** The prompt, or the name of the step if there is none. */
 function whatFor(author: BlamedLines, folder: Knowing): string | undefined {
   const maker = makerOf(author, folder);
   if ((maker?.turn?.text ?? "").trim() !== "" && maker?.turn !== undefined) return turnName(maker.turn);

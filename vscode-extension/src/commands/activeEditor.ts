@@ -5,7 +5,7 @@ import { linesSelected } from "../model/hunks";
 import { nameNow, placeOf, SCHEME } from "../documents/uris";
 import { linesOf } from "../model/documentLines";
 import type { WorkspaceModel } from "../model/workspace";
-import type { ShownFile } from "./desk";
+import type { ShownFile } from "./host";
 
 /**
  * The file that the active editor shows.

@@ -1,4 +1,4 @@
-// Which folder, step and file a command is about, where nobody said so.
+// Chooses the folder, step and file of a command that was called without them.
 
 import { agentTitle, type FileChange, type Step } from "@snapd/client";
 import type { ActingFolder } from "../acting/action";
@@ -6,18 +6,18 @@ import { Refused } from "../acting/errors";
 import { exactName } from "../acting/names";
 import type { Turn } from "../model/turns";
 import { capitalized, counted, inList, stateInWords, stepInSentence, takenBack, turnName } from "../model/wording";
-import type { Desk } from "./desk";
+import type { CommandHost } from "./host";
 
 /** That of the active editor, or the only one; else the user is asked. */
-export async function chooseFolder(desk: Desk, title: string): Promise<ActingFolder | undefined> {
-  const folders = desk.folders();
-  const shown = desk.shown();
+export async function chooseFolder(host: CommandHost, title: string): Promise<ActingFolder | undefined> {
+  const folders = host.folders();
+  const shown = host.shown();
   const active = folders.find((folder) => folder.uri === shown?.folder);
   if (active !== undefined) return active;
   const [only, ...others] = folders;
-  if (only === undefined) throw new Refused(desk.absence());
+  if (only === undefined) throw new Refused(host.absence());
   if (others.length === 0) return only;
-  return desk.world.ui.choose({
+  return host.world.ui.choose({
     title,
     placeholder: "Choose a folder",
     rows: folders.map((folder) => ({ label: folder.name, value: folder })),
@@ -26,14 +26,14 @@ export async function chooseFolder(desk: Desk, title: string): Promise<ActingFol
 
 /** Asks for a step of a folder; undefined where the user cancelled. */
 export async function chooseStep(
-  desk: Desk,
+  host: CommandHost,
   folder: ActingFolder,
   title: string,
   isMeant: (step: Step) => boolean,
 ): Promise<Step | undefined> {
   const steps = folder.entries.flatMap(({ step }) => (step !== undefined && isMeant(step) ? [step] : []));
   if (steps.length === 0) throw new Refused(`There is no such step in ${folder.name}.`);
-  return desk.world.ui.choose({
+  return host.world.ui.choose({
     title,
     placeholder: "Choose a step",
     rows: steps.map((step) => ({
@@ -49,14 +49,14 @@ export async function chooseStep(
 
 /** Asks for a turn of a folder; undefined where the user cancelled. */
 export async function chooseTurn(
-  desk: Desk,
+  host: CommandHost,
   folder: ActingFolder,
   title: string,
   isMeant: (turn: Turn) => boolean,
 ): Promise<Turn | undefined> {
   const turns = folder.turns.filter(isMeant);
   if (turns.length === 0) throw new Refused(`There is no such turn in ${folder.name}.`);
-  return desk.world.ui.choose({
+  return host.world.ui.choose({
     title,
     placeholder: "Choose a turn",
     rows: turns.map((turn) => ({
@@ -69,12 +69,12 @@ export async function chooseTurn(
 }
 
 /** Asks for a file of a step, where it has several. */
-export async function chooseFile(desk: Desk, step: Step, title: string): Promise<FileChange | undefined> {
+export async function chooseFile(host: CommandHost, step: Step, title: string): Promise<FileChange | undefined> {
   const files = step.files ?? [];
   const [only, ...others] = files;
   if (only === undefined) throw new Refused(`${capitalized(stepInSentence(step))} changed no file.`);
   if (others.length === 0) return only;
-  return desk.world.ui.choose({
+  return host.world.ui.choose({
     title,
     placeholder: "Choose a file",
     rows: files.map((file) => ({ label: file.file, description: file.status, value: file })),

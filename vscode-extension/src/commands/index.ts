@@ -10,7 +10,7 @@ import type { DocumentSync } from "../daemon/documentSync";
 import type { WorkspaceModel } from "../model/workspace";
 import { hunkAtCursor } from "../review/inEditors";
 import { shownFile } from "./activeEditor";
-import type { Desk, Target } from "./desk";
+import type { CommandHost, Target } from "./host";
 import { registerLookingCommands } from "./looking";
 import { restoreWorkspace } from "./restore";
 import { keepAll, keepFile, keepHunk, undoFile, undoHunk } from "./review";
@@ -29,7 +29,7 @@ export interface Rooms {
 }
 
 /** @param selected - where several items of a view are selected, and the command was called on one of them. */
-type Command = (desk: Desk, target: Target | undefined, selected: readonly Target[]) => Promise<void>;
+type Command = (host: CommandHost, target: Target | undefined, selected: readonly Target[]) => Promise<void>;
 
 /** For each command, what it is to do in words, and what does it. */
 const COMMANDS: Readonly<Record<string, readonly [string, Command]>> = {
@@ -56,7 +56,7 @@ export function registerCommands(context: vscode.ExtensionContext, rooms: Rooms)
   for (const [id, [aim, command]] of Object.entries(COMMANDS)) {
     const run = (argument: unknown, selection: unknown): Promise<void> => {
       const given = argument instanceof vscode.Uri ? argument : undefined;
-      const desk: Desk = {
+      const host: CommandHost = {
         world,
         acting,
         folders: () => rooms.model.folders,
@@ -66,7 +66,7 @@ export function registerCommands(context: vscode.ExtensionContext, rooms: Rooms)
       };
       const target = isTarget(argument) ? argument : undefined;
       const selected = Array.isArray(selection) ? selection.filter(isTarget) : [];
-      return acting.attempt(aim, () => command(desk, target, selected));
+      return acting.attempt(aim, () => command(host, target, selected));
     };
     context.subscriptions.push(vscode.commands.registerCommand(id, run));
   }

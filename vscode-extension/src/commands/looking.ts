@@ -111,7 +111,7 @@ async function openFile(model: WorkspaceModel, target: Target): Promise<void> {
   if (file === undefined || folder === undefined) return;
   const uri = openable(folder, file);
   if (await exists(uri)) await commands.executeCommand("vscode.open", uri);
-  else void window.showInformationMessage(`${file.file} is not there any more.`);
+  else void window.showInformationMessage(`${file.file} no longer exists.`);
 }
 
 /** The item that a command was called on. */

@@ -36,7 +36,7 @@ export async function saveDocuments(documents: readonly UnsavedDocument[]): Prom
   }
 }
 
-/** Makes documents what is on the disk; throws `Refused` where one has unsaved text still. */
+/** Reloads documents from disk; throws `Refused` if one still has unsaved text. */
 export async function discardDocuments(documents: readonly UnsavedDocument[]): Promise<void> {
   for (const { uri, name } of documents) {
     // the command is about the editor that has the focus

@@ -8,20 +8,20 @@ import { plannedChangesText, plannedText, written } from "../acting/outcomes";
 import { restoreBefore } from "../acting/pieces";
 import { capitalized, counted, lines, stepInSentence } from "../model/wording";
 import { chooseFolder, chooseStep } from "./choosing";
-import type { Desk, Target } from "./desk";
+import type { CommandHost, Target } from "./host";
 
 const RESTORE = "Restore";
 const RESTORE_ALL = "Restore All";
 const KEEP_LATER = "Restore, Keep Later Changes";
-const CHANGED = "Something changed meanwhile. ";
+const CHANGED = "Something has changed since. ";
 
 /** What a restore would do. */
 interface Preview {
   readonly folder: ActingFolder;
   readonly step: Step;
-  /** The work tree as it is, as a snapshot. */
+  /** A snapshot of the current work tree. */
   readonly now: string;
-  /** What becomes of the files. */
+  /** The planned outcomes of the files. */
   readonly files: readonly FileOutcome[];
   /** Those of them that would become something else where later changes are kept. */
   readonly later: readonly FileOutcome[];
@@ -34,37 +34,37 @@ interface Preview {
 }
 
 /** Makes the work tree what it was before a step. */
-export function restoreWorkspace(desk: Desk, target: Target | undefined): Promise<void> {
-  return restore(desk, target, "");
+export function restoreWorkspace(host: CommandHost, target: Target | undefined): Promise<void> {
+  return restore(host, target, "");
 }
 
 /** @param note - something to know before, as a sentence. */
-async function restore(desk: Desk, target: Target | undefined, note: string): Promise<void> {
+async function restore(host: CommandHost, target: Target | undefined, note: string): Promise<void> {
   const title = "Restore Workspace";
-  const folder = target === undefined ? await chooseFolder(desk, title) : desk.world.folder(target.folder.uri);
+  const folder = target === undefined ? await chooseFolder(host, title) : host.world.folder(target.folder.uri);
   if (folder === undefined) return;
-  const step = target?.step ?? (await chooseStep(desk, folder, title, () => true));
+  const step = target?.step ?? (await chooseStep(host, folder, title, () => true));
   if (step === undefined) return;
-  const preview = await foresee(desk, folder, step, note);
+  const preview = await foresee(host, folder, step, note);
   if (preview.files.length === 0) {
     const message = `${folder.name} is as it was before ${stepInSentence(step)}: no file has to be changed.`;
-    desk.world.later(desk.acting.tell({ severity: "info", message, buttons: [] }));
+    host.world.later(host.acting.notify({ severity: "info", message, buttons: [] }));
     return;
   }
-  if (!(await show(desk, preview))) return;
-  const answer = await confirm(desk, preview);
+  if (!(await show(host, preview))) return;
+  const answer = await confirm(host, preview);
   if (answer === undefined) return;
   const onConflict: OnConflict | undefined = answer === KEEP_LATER ? "keep" : undefined;
-  await desk.acting.act(
+  await host.acting.act(
     restoreBefore(folder.uri, step, onConflict, {
       plan: answer === KEEP_LATER ? preview.plans.careful : preview.plans.all,
-      again: () => restore(desk, { folder, step }, CHANGED),
+      again: () => restore(host, { folder, step }, CHANGED),
     }),
   );
 }
 
-async function foresee(desk: Desk, folder: ActingFolder, step: Step, note: string): Promise<Preview> {
-  await desk.world.flush();
+async function foresee(host: CommandHost, folder: ActingFolder, step: Step, note: string): Promise<Preview> {
+  await host.world.flush();
   const hash = step.from;
   const exact = await foretell(folder, { method: "snapshot/restore", params: { hash } });
   const careful = await foretell(folder, { method: "snapshot/restore", params: { hash, onConflict: "keep" } });
@@ -76,11 +76,11 @@ async function foresee(desk: Desk, folder: ActingFolder, step: Step, note: strin
   return { folder, step, now: exact.before, files, later, diffs, plans, note };
 }
 
-/** Shows file by file what would become of them; false where the user cancelled. */
-async function show(desk: Desk, { folder, step, now, files, diffs, note }: Preview): Promise<boolean> {
+/** Shows the planned outcome of each file; false if the user cancelled. */
+async function show(host: CommandHost, { folder, step, now, files, diffs, note }: Preview): Promise<boolean> {
   const place = `before ${stepInSentence(step)}`;
   for (;;) {
-    const chosen = await desk.world.ui.choose<FileOutcome | "go" | "all">({
+    const chosen = await host.world.ui.choose<FileOutcome | "go" | "all">({
       title: `Restore ${folder.name} to ${place}`,
       placeholder: `${note}${capitalized(plannedChangesText(files))}. Choose a file to see what would become of it`,
       rows: [
@@ -97,7 +97,7 @@ async function show(desk: Desk, { folder, step, now, files, diffs, note }: Previ
     if (chosen === "go") return true;
     const title = `now ↔ ${place}`;
     if (chosen === "all") {
-      await desk.world.ui.compareAll({
+      await host.world.ui.compareAll({
         folder: folder.uri,
         left: now,
         right: step.from,
@@ -105,7 +105,7 @@ async function show(desk: Desk, { folder, step, now, files, diffs, note }: Previ
         title: `${folder.name} (${title})`,
       });
     } else {
-      await desk.world.ui.compare({
+      await host.world.ui.compare({
         folder: folder.uri,
         file: exactName(chosen),
         left: { hash: now },
@@ -116,13 +116,13 @@ async function show(desk: Desk, { folder, step, now, files, diffs, note }: Previ
   }
 }
 
-function confirm(desk: Desk, { folder, step, files, later, note }: Preview): Promise<string | undefined> {
+function confirm(host: CommandHost, { folder, step, files, later, note }: Preview): Promise<string | undefined> {
   const names = listed(later.map(({ file }) => file));
   const changedSince =
     later.length === 0
       ? ""
       : ` ${counted(later.length, "file was", "files were")} changed since the last snapshot: ${names}.`;
-  return desk.world.ui.ask({
+  return host.world.ui.ask({
     message: `Restore ${folder.name} to before ${stepInSentence(step)}?`,
     detail: `${note}${capitalized(plannedChangesText(files))}.${changedSince} What is there now stays in a snapshot.`,
     choices: later.length === 0 ? [RESTORE] : [RESTORE_ALL, KEEP_LATER],

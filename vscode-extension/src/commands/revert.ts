@@ -1,4 +1,4 @@
-// Taking back a file of a step, or some hunks of it.
+// Undoes a file of a step, or some hunks of it.
 
 import type { FileChange, Hunk, Step } from "@snapd/client";
 import type { ActingFolder } from "../acting/action";
@@ -8,51 +8,51 @@ import { exactName } from "../acting/names";
 import { revertFiles, revertHunks } from "../acting/pieces";
 import { maybeMoved } from "../model/changes";
 import { changed, chooseFile, chooseFolder, chooseStep } from "./choosing";
-import type { Desk, ShownFile, Target } from "./desk";
+import type { CommandHost, ShownFile, Target } from "./host";
 
-interface Found {
+interface StepFile {
   readonly folder: ActingFolder;
   readonly step: Step;
   readonly file: Pick<FileChange, "file" | "uri">;
 }
 
 /**
- * Takes back what a step changed in a file, or in several that are selected.
+ * Undoes a step's changes to a file, or to several selected ones.
  *
  * @param selected - all items that are selected, where the command was called on one of several.
  */
 export async function revertFile(
-  desk: Desk,
+  host: CommandHost,
   target: Target | undefined,
   selected: readonly Target[] = [],
 ): Promise<void> {
   if (selected.length > 1) {
     const { folder, step, files } = together(selected);
-    await desk.acting.act(revertFiles(desk.world.folder(folder.uri).uri, step, files));
+    await host.acting.act(revertFiles(host.world.folder(folder.uri).uri, step, files));
     return;
   }
-  const found = await find(desk, target, desk.shown(), "Revert File");
-  if (found !== undefined) await desk.acting.act(revertFiles(found.folder.uri, found.step, [found.file]));
+  const found = await find(host, target, host.shown(), "Revert File");
+  if (found !== undefined) await host.acting.act(revertFiles(found.folder.uri, found.step, [found.file]));
 }
 
 /**
- * Takes back hunks of a step's file: those of the target, or those that are selected in the diff editor; if there are
+ * Undoes hunks of a step's file: those of the target, or those selected in the diff editor; if there are
  * none, the user is asked.
  */
-export async function revertSelected(desk: Desk, target: Target | undefined): Promise<void> {
-  // what is selected now is meant, whatever is asked in between
-  const shown = target === undefined ? desk.shown() : undefined;
-  const found = await find(desk, target, shown, "Revert Hunks");
+export async function revertSelected(host: CommandHost, target: Target | undefined): Promise<void> {
+  // read the selection now, before the user answers any question
+  const shown = target === undefined ? host.shown() : undefined;
+  const found = await find(host, target, shown, "Revert Hunks");
   if (found === undefined) return;
   const { folder, step, file } = found;
   if (target?.hunks !== undefined) {
-    await desk.acting.act(revertHunks(folder.uri, step, file, target.hunks));
+    await host.acting.act(revertHunks(folder.uri, step, file, target.hunks));
     return;
   }
   const { hunks, mixed } = await folder.request("step/hunks", { stepId: step.stepId, file: exactName(file) });
   if (hunks.length === 0) {
     const why = mixed
-      ? "others changed the same lines while the step was at work"
+      ? "others changed the same lines while the step was running"
       : "it is binary, or only its mode changed";
     throw new Refused(`${file.file} has no hunks: ${why}. Use Revert File to revert it.`);
   }
@@ -60,13 +60,13 @@ export async function revertSelected(desk: Desk, target: Target | undefined): Pr
   const isMoved = maybeMoved(step.files ?? []).some((each) => exactName(each) === exactName(file));
   const isShown = shown?.stepId === step.stepId && shown.file === exactName(file) && !isMoved;
   const chosen = selected(hunks, isShown ? shown.focus : undefined);
-  const indexes = chosen.length > 0 ? chosen : await choose(desk, file.file, hunks);
+  const indexes = chosen.length > 0 ? chosen : await choose(host, file.file, hunks);
   if (indexes === undefined || indexes.length === 0) return;
-  await desk.acting.act(revertHunks(folder.uri, step, file, indexes));
+  await host.acting.act(revertHunks(folder.uri, step, file, indexes));
 }
 
 /** The files that are selected, which have to be those of one step. */
-function together(targets: readonly Target[]): { folder: Target["folder"]; step: Step; files: Found["file"][] } {
+function together(targets: readonly Target[]): { folder: Target["folder"]; step: Step; files: StepFile["file"][] } {
   const [first] = targets;
   const step = first?.step;
   const files = targets.flatMap((target) =>
@@ -83,8 +83,8 @@ function selected(hunks: readonly Hunk[], focus: ShownFile["focus"]): number[] {
   return hunksAt(hunks, focus.side, focus.selected).map(({ index }) => index);
 }
 
-function choose(desk: Desk, file: string, hunks: readonly Hunk[]): Promise<readonly number[] | undefined> {
-  return desk.world.ui.chooseSome({
+function choose(host: CommandHost, file: string, hunks: readonly Hunk[]): Promise<readonly number[] | undefined> {
+  return host.world.ui.chooseSome({
     title: `Revert Hunks of ${file}`,
     placeholder: "Choose the hunks to revert",
     rows: hunks.map((hunk) => ({
@@ -95,27 +95,27 @@ function choose(desk: Desk, file: string, hunks: readonly Hunk[]): Promise<reado
   });
 }
 
-/** The file of a step that is meant: that of the item, that of the active editor, or one that the user is asked for. */
+/** The target file of a step: the item's, the active editor's, or one that the user chooses. */
 async function find(
-  desk: Desk,
+  host: CommandHost,
   target: Target | undefined,
   shown: ShownFile | undefined,
   title: string,
-): Promise<Found | undefined> {
+): Promise<StepFile | undefined> {
   if (target?.step !== undefined && target.file !== undefined) {
-    return { folder: desk.world.folder(target.folder.uri), step: target.step, file: target.file };
+    return { folder: host.world.folder(target.folder.uri), step: target.step, file: target.file };
   }
   const name = target === undefined ? shown?.file : undefined;
-  const folder = target === undefined ? await chooseFolder(desk, title) : desk.world.folder(target.folder.uri);
+  const folder = target === undefined ? await chooseFolder(host, title) : host.world.folder(target.folder.uri);
   if (folder === undefined) return undefined;
-  const step = await findStep(desk, folder, target?.step, shown, title);
+  const step = await findStep(host, folder, target?.step, shown, title);
   if (step === undefined) return undefined;
-  const file = step.files?.find((each) => exactName(each) === name) ?? (await chooseFile(desk, step, title));
+  const file = step.files?.find((each) => exactName(each) === name) ?? (await chooseFile(host, step, title));
   return file === undefined ? undefined : { folder, step, file };
 }
 
 async function findStep(
-  desk: Desk,
+  host: CommandHost,
   folder: ActingFolder,
   step: Step | undefined,
   shown: ShownFile | undefined,
@@ -132,5 +132,5 @@ async function findStep(
   const isMeant = (each: Step): boolean => each.state !== "open" && (each.files ?? []).length > 0;
   const ofFile = (each: Step): boolean => isMeant(each) && name !== undefined && changed(each, name);
   const some = folder.entries.some((entry) => entry.step !== undefined && ofFile(entry.step));
-  return chooseStep(desk, folder, title, some ? ofFile : isMeant);
+  return chooseStep(host, folder, title, some ? ofFile : isMeant);
 }

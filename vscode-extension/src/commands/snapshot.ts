@@ -6,16 +6,16 @@ import { absolutePath, exactName, listed, snapshotName } from "../acting/names";
 import type { Notice } from "../acting/ui";
 import { counted } from "../model/wording";
 import { chooseFolder } from "./choosing";
-import type { Desk } from "./desk";
+import type { CommandHost } from "./host";
 
 const DETAILS = "Details";
 
-/** Takes a snapshot, and says which and what is not in it. */
-export async function snapshotNow(desk: Desk): Promise<void> {
-  const folder = await chooseFolder(desk, "Snapshot Now");
+/** Takes a snapshot, and reports its hash and what it leaves out. */
+export async function snapshotNow(host: CommandHost): Promise<void> {
+  const folder = await chooseFolder(host, "Snapshot Now");
   if (folder === undefined) return;
-  const { ui } = desk.world;
-  await desk.world.flush();
+  const { ui } = host.world;
+  await host.world.flush();
   const root = `${absolutePath(folder.uri, { file: "" }).replace(/\/$/, "")}/`;
   const unsaved = ui.unsaved().filter(({ paths }) => paths.some((path) => path.startsWith(root)));
   const { hash, skipped } = await ui.busy("Taking a snapshot", () => folder.request("snapshot/track", {}));
@@ -33,15 +33,15 @@ export async function snapshotNow(desk: Desk): Promise<void> {
     message: sentences.join(" "),
     buttons: skipped.length > 1 ? [DETAILS] : [],
   };
-  desk.world.later(tell(desk, folder.uri, notice, skipped));
+  host.world.later(report(host, folder.uri, notice, skipped));
 }
 
-async function tell(desk: Desk, folder: string, notice: Notice, skipped: readonly Skipped[]): Promise<void> {
-  const { ui } = desk.world;
-  if ((await desk.acting.tell(notice)) !== DETAILS) return;
+async function report(host: CommandHost, folder: string, notice: Notice, skipped: readonly Skipped[]): Promise<void> {
+  const { ui } = host.world;
+  if ((await host.acting.notify(notice)) !== DETAILS) return;
   const chosen = await ui.choose({
     title: "Skipped by the Snapshot",
     rows: skipped.map((skip) => ({ label: skip.file, description: reasonText(skip.reason), value: skip })),
   });
-  if (chosen !== undefined) await desk.acting.attempt("open the file", () => ui.open(folder, exactName(chosen)));
+  if (chosen !== undefined) await host.acting.attempt("open the file", () => ui.open(folder, exactName(chosen)));
 }

@@ -3,7 +3,7 @@
 import { stageSteps } from "../acting/staging";
 import { counted, stepInSentence } from "../model/wording";
 import { chooseFolder, chooseStep, isUndoable } from "./choosing";
-import type { Desk, Target } from "./desk";
+import type { CommandHost, Target } from "./host";
 
 const TITLE = "Stage This Step's Changes";
 
@@ -13,28 +13,28 @@ const TITLE = "Stage This Step's Changes";
  * @param selected - all items that are selected, where the command was called on one of several.
  */
 export async function stageStep(
-  desk: Desk,
+  host: CommandHost,
   target: Target | undefined,
   selected: readonly Target[] = [],
 ): Promise<void> {
-  const folder = target === undefined ? await chooseFolder(desk, TITLE) : desk.world.folder(target.folder.uri);
+  const folder = target === undefined ? await chooseFolder(host, TITLE) : host.world.folder(target.folder.uri);
   if (folder === undefined) return;
   const together = selected.length > 1 ? selected : target === undefined ? [] : [target];
   let steps = together.flatMap((each) =>
     each.folder.uri === folder.uri && each.step !== undefined ? [each.step] : [],
   );
   if (target?.step === undefined) {
-    const chosen = await chooseStep(desk, folder, TITLE, isUndoable);
+    const chosen = await chooseStep(host, folder, TITLE, isUndoable);
     if (chosen === undefined) return;
     steps = [chosen];
   }
   const [only, ...others] = steps;
   const whose = only !== undefined && others.length === 0 ? stepInSentence(only) : counted(steps.length, "step");
   const notice = await stageSteps(
-    desk.world,
+    host.world,
     folder,
     steps.map(({ stepId }) => stepId),
     whose,
   );
-  desk.world.later(desk.acting.tell(notice));
+  host.world.later(host.acting.notify(notice));
 }

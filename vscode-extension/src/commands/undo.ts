@@ -8,62 +8,62 @@ import { redoStep, undoStep } from "../acting/steps";
 import { undoTurn } from "../acting/turns";
 import { capitalized, counted, stepInSentence, turnInSentence } from "../model/wording";
 import { chooseFolder, chooseStep, chooseTurn, isUndoable } from "./choosing";
-import type { Desk, Target } from "./desk";
+import type { CommandHost, Target } from "./host";
 
 const END_AND_UNDO = "End and Undo";
 
 /** Undoes the last applied step that changed something, of any session in the folder. */
-export async function undoLast(desk: Desk): Promise<void> {
-  const folder = await chooseFolder(desk, "Undo Last Agent Step");
+export async function undoLast(host: CommandHost): Promise<void> {
+  const folder = await chooseFolder(host, "Undo Last Agent Step");
   if (folder === undefined) return;
-  // what was just done may not have been told yet
+  // the notification about the last action may not have arrived yet
   await folder.refresh();
   const step = folder.lastStep();
   if (step === undefined) throw new Refused(`No step is left to undo in ${folder.name}.`);
-  await desk.acting.act(undoStep(folder.uri, step));
+  await host.acting.act(undoStep(folder.uri, step));
 }
 
 /** Undoes one step, wherever it is in the history. */
-export async function undoOne(desk: Desk, target: Target | undefined): Promise<void> {
-  const folder = target === undefined ? await chooseFolder(desk, "Undo Step") : desk.world.folder(target.folder.uri);
+export async function undoOne(host: CommandHost, target: Target | undefined): Promise<void> {
+  const folder = target === undefined ? await chooseFolder(host, "Undo Step") : host.world.folder(target.folder.uri);
   if (folder === undefined) return;
-  const chosen = target?.step ?? (await chooseStep(desk, folder, "Undo Step", isUndoable));
+  const chosen = target?.step ?? (await chooseStep(host, folder, "Undo Step", isUndoable));
   if (chosen === undefined) return;
   const step = folder.step(chosen.stepId) ?? chosen;
   if (step.state === "open") {
-    const answer = await desk.world.ui.ask({
+    const answer = await host.world.ui.ask({
       message: `${capitalized(stepInSentence(step))} is still running.`,
       detail: "Snapd ends the step first. Whatever its agent writes after that does not belong to the step, and stays.",
       choices: [END_AND_UNDO],
     });
     if (answer !== END_AND_UNDO) return;
   }
-  await desk.acting.act(undoStep(folder.uri, step));
+  await host.acting.act(undoStep(folder.uri, step));
 }
 
 /** Undoes all steps of a turn, wherever it is in the history. */
-export async function undoWholeTurn(desk: Desk, target: Target | undefined): Promise<void> {
-  const folder = target === undefined ? await chooseFolder(desk, "Undo Turn") : desk.world.folder(target.folder.uri);
+export async function undoWholeTurn(host: CommandHost, target: Target | undefined): Promise<void> {
+  const folder = target === undefined ? await chooseFolder(host, "Undo Turn") : host.world.folder(target.folder.uri);
   if (folder === undefined) return;
   const chosen =
     target?.turn ??
-    (await chooseTurn(desk, folder, "Undo Turn", ({ state }) => state === "applied" || state === "partly"));
+    (await chooseTurn(host, folder, "Undo Turn", ({ state }) => state === "applied" || state === "partly"));
   if (chosen === undefined) return;
   const turn = folder.turn(chosen) ?? chosen;
   if (turn.state === "open") {
-    const answer = await desk.world.ui.ask({
+    const answer = await host.world.ui.ask({
       message: `${capitalized(turnInSentence(turn))} is still running.`,
       detail: "Snapd ends its open steps first. Whatever the agent writes after that stays.",
       choices: [END_AND_UNDO],
     });
     if (answer !== END_AND_UNDO) return;
   }
-  await desk.acting.act(undoTurn(folder.uri, turn));
+  await host.acting.act(undoTurn(folder.uri, turn));
 }
 
 /** Redoes the step that was undone last; where several sessions have one, the user is asked. */
-export async function redo(desk: Desk): Promise<void> {
-  const folder = await chooseFolder(desk, "Redo Agent Step");
+export async function redo(host: CommandHost): Promise<void> {
+  const folder = await chooseFolder(host, "Redo Agent Step");
   if (folder === undefined) return;
   await folder.refresh();
   const [newest, ...others] = redoable(folder.sessions, folder.entries);
@@ -71,7 +71,7 @@ export async function redo(desk: Desk): Promise<void> {
   const chosen =
     others.length === 0
       ? newest
-      : await desk.world.ui.choose({
+      : await host.world.ui.choose({
           title: "Redo Agent Step",
           placeholder: "Choose the session",
           rows: [newest, ...others].map((each) => ({
@@ -81,7 +81,7 @@ export async function redo(desk: Desk): Promise<void> {
             value: each,
           })),
         });
-  if (chosen !== undefined) await desk.acting.act(redoStep(folder.uri, chosen.session.sessionId));
+  if (chosen !== undefined) await host.acting.act(redoStep(folder.uri, chosen.session.sessionId));
 }
 
 function undoneText(folder: ActingFolder, { undone }: Redoable): string {

@@ -27,7 +27,7 @@ export class VscodeUi implements Ui {
     return vscode.window.showWarningMessage(message, options, ...choices);
   }
 
-  async tell({ severity, message, buttons }: Notice): Promise<string | undefined> {
+  async notify({ severity, message, buttons }: Notice): Promise<string | undefined> {
     switch (severity) {
       case "info":
         return vscode.window.showInformationMessage(message, ...buttons);
@@ -106,7 +106,7 @@ export class VscodeUi implements Ui {
 
   async open(folder: string, file: string): Promise<void> {
     const uri = currentUri(folder, file);
-    if (!(await exists(uri))) throw new Refused(`${vscode.workspace.asRelativePath(uri)} is not there now.`);
+    if (!(await exists(uri))) throw new Refused(`${vscode.workspace.asRelativePath(uri)} does not exist.`);
     await vscode.commands.executeCommand("vscode.open", uri);
   }
 

@@ -25,7 +25,7 @@ export function installArguments(agents: readonly Agent[]): string[] {
 /**
  * Reads the answer of `snapd agent status --json`.
  *
- * @throws Error - It is no such answer; the message is what was said instead.
+ * @throws Error - It is not such an answer; the message is the output.
  */
 export function agentsOf(finished: Finished): readonly Agent[] {
   const { agents } = answerIn(finished) as { agents?: readonly Record<string, unknown>[] };
@@ -41,14 +41,16 @@ export function agentsOf(finished: Finished): readonly Agent[] {
 /**
  * The agents of `snapd agent install --json` whose settings could not be written, each with the reason.
  *
- * @throws Error - It is no such answer; the message is what was said instead.
+ * @throws Error - It is not such an answer; the message is the output.
  */
 export function failuresOf(finished: Finished): readonly string[] {
   const { files } = answerIn(finished) as { files?: readonly Record<string, unknown>[] };
-  return (files ?? []).flatMap(({ file, error }) => (error === undefined ? [] : [`${String(file)}: ${said(error)}`]));
+  return (files ?? []).flatMap(({ file, error }) =>
+    error === undefined ? [] : [`${String(file)}: ${errorText(error)}`],
+  );
 }
 
-/** What is said of agents that were connected; those that need something more of the user say what. */
+/** The message about newly connected agents, with the steps that some still need from the user. */
 export function connectedMessage(agents: readonly Agent[]): string {
   const names = agents.map(({ title }) => title);
   const last = names.pop() ?? "no agent";
@@ -66,11 +68,11 @@ function answerIn({ code, stdout, stderr }: Finished): object {
     throw new Error(stderr.trim() || `snapd ended with code ${String(code)}`);
   }
   if (typeof answer !== "object" || answer === null) throw new Error(`snapd said ${stdout.slice(0, 200)}`);
-  if ("error" in answer) throw new Error(said(answer.error));
+  if ("error" in answer) throw new Error(errorText(answer.error));
   return answer;
 }
 
-function said(error: unknown): string {
+function errorText(error: unknown): string {
   const { message, hint } = (typeof error === "object" && error !== null ? error : {}) as Record<string, unknown>;
   return [message, hint].filter((part) => typeof part === "string").join("; ") || String(error);
 }

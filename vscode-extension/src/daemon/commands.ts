@@ -33,7 +33,7 @@ export function registerDaemonCommands(
 async function doctor(daemon: Daemon, log: vscode.LogOutputChannel): Promise<void> {
   const reports: Report[] = [];
   for (const { uri } of diskFolders()) {
-    const title = `Snapd doctor looks at ${uri.fsPath}`;
+    const title = `Running snapd doctor in ${uri.fsPath}`;
     const finished = await inStatusBar(title, () => daemon.run(doctorArguments(uri.fsPath)));
     const report = reportOf(uri.fsPath, finished);
     log.info(`doctor in ${report.folder}`);
@@ -51,7 +51,7 @@ interface AgentPick extends vscode.QuickPickItem {
 }
 
 async function connectAgents(daemon: Daemon): Promise<void> {
-  const agents = await inStatusBar("Snapd looks for agents", async () => agentsOf(await daemon.run(STATUS_ARGUMENTS)));
+  const agents = await inStatusBar("Looking for agents", async () => agentsOf(await daemon.run(STATUS_ARGUMENTS)));
   const chosen = await vscode.window.showQuickPick(picks(agents), {
     canPickMany: true,
     title: "Connect agents",
@@ -59,7 +59,7 @@ async function connectAgents(daemon: Daemon): Promise<void> {
   });
   const wanted = (chosen ?? []).flatMap(({ agent }) => agent ?? []);
   if (wanted.length === 0) return;
-  const failures = await inStatusBar("Snapd connects agents", async () =>
+  const failures = await inStatusBar("Connecting agents", async () =>
     failuresOf(await daemon.run(installArguments(wanted))),
   );
   if (failures.length > 0) throw new Error(failures.join("; "));

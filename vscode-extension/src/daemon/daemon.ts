@@ -1,13 +1,13 @@
-// The connection of this window to snapd: found, made, kept, and told of folders and settings.
+// The connection of this window to snapd: finds the program, connects, and sends folders and settings.
 
 import { isDeepStrictEqual } from "node:util";
 import type { ClientOptions, Disposable, Logger, SnapdClient } from "@snapd/client";
 import { Signal } from "../model/signal";
 import type { Settings } from "../settings";
-import type { Found } from "./finding";
+import type { SnapdProgram } from "./finding";
 import type { Finished, Run } from "./processes";
 
-/** How things are with snapd in this window. */
+/** The state of snapd in this window. */
 export type DaemonState = "starting" | "ready" | "reconnecting" | "stopped" | "failed" | "untrusted" | "disabled";
 
 /** What the daemon needs of the window, and of this computer. */
@@ -19,7 +19,7 @@ export interface DaemonHost {
   folders(): readonly string[];
   settings(): Settings;
   /** @throws Error - There is none. */
-  find(): Promise<Found>;
+  find(): Promise<SnapdProgram>;
   connect(options: ClientOptions): Promise<SnapdClient>;
   readonly run: Run;
 }
@@ -34,11 +34,11 @@ export class Daemon implements Disposable {
   #problem: Error | undefined;
   #client: SnapdClient | undefined;
   #watching: Disposable | undefined;
-  #found: Found | undefined;
+  #found: SnapdProgram | undefined;
   #path = "";
   #sent: Settings["daemon"] = {};
   #disposed = false;
-  /** One thing is done after another. */
+  /** Runs one task at a time. */
   #last: Promise<void> = Promise.resolve();
 
   constructor(host: DaemonHost) {
@@ -58,7 +58,7 @@ export class Daemon implements Disposable {
   }
 
   /** The snapd of this window; undefined unless the state is `ready` or `reconnecting`. */
-  get found(): Found | undefined {
+  get found(): SnapdProgram | undefined {
     return this.#client === undefined ? undefined : this.#found;
   }
 
@@ -123,7 +123,7 @@ export class Daemon implements Disposable {
     return done;
   }
 
-  /** The state that says why nothing is to be connected; undefined where something is. */
+  /** The state that explains why there is no connection; undefined if there is one. */
   #unwanted(): DaemonState | undefined {
     if (!this.#host.isTrusted()) return "untrusted";
     if (!this.#host.settings().enable) return "disabled";
@@ -142,7 +142,7 @@ export class Daemon implements Disposable {
       await this.#disconnect();
       await this.#connect(settings);
     } else {
-      await this.#tell(this.#client, settings);
+      await this.#synchronize(this.#client, settings);
     }
   }
 
@@ -198,17 +198,17 @@ export class Daemon implements Disposable {
     }
   }
 
-  async #tell(client: SnapdClient, settings: Settings): Promise<void> {
+  async #synchronize(client: SnapdClient, settings: Settings): Promise<void> {
     const folders = this.#host.folders();
     const added = folders.filter((folder) => !client.folders.includes(folder));
     const removed = client.folders.filter((folder) => !folders.includes(folder));
     if (added.length > 0 || removed.length > 0) await client.changeFolders(added, removed);
     // the daemon keeps a setting until it gets another value
     const gone = Object.entries(settings.unset).filter(([name]) => name in this.#sent);
-    const telling = { ...Object.fromEntries(gone), ...settings.daemon };
-    if (!isDeepStrictEqual(this.#sent, telling)) {
-      this.#sent = telling;
-      await client.changeSettings(telling);
+    const values = { ...Object.fromEntries(gone), ...settings.daemon };
+    if (!isDeepStrictEqual(this.#sent, values)) {
+      this.#sent = values;
+      await client.changeSettings(values);
     }
   }
 
@@ -228,7 +228,7 @@ export class Daemon implements Disposable {
     }
   }
 
-  async #stopDaemon(found: Found): Promise<void> {
+  async #stopDaemon(found: SnapdProgram): Promise<void> {
     const { code, stderr } = await this.#host.run(found.file, ["stop"], { timeout: RUN_TIMEOUT });
     if (code !== 0) throw new Error(`the daemon could not be stopped: ${stderr.trim()}`);
   }
@@ -236,6 +236,6 @@ export class Daemon implements Disposable {
   #become(state: DaemonState): void {
     if (state !== "failed") this.#problem = undefined;
     this.#state = state;
-    this.#changed.tell();
+    this.#changed.emit();
   }
 }

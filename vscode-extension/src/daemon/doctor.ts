@@ -27,8 +27,8 @@ export function doctorArguments(folder: string): string[] {
 export function reportOf(folder: string, { code, stdout, stderr }: Finished): Report {
   const checks = checksIn(stdout);
   if (checks === undefined) {
-    const said = (stderr.trim() || stdout.trim()).split("\n");
-    return { folder, lines: [`snapd doctor ended with code ${String(code)}`, ...said], failed: ["doctor"] };
+    const output = (stderr.trim() || stdout.trim()).split("\n");
+    return { folder, lines: [`snapd doctor ended with code ${String(code)}`, ...output], failed: ["doctor"] };
   }
   return {
     folder,
@@ -55,7 +55,7 @@ function checksIn(output: string): readonly Check[] | undefined {
     const { checks } = answer;
     return Array.isArray(checks) && checks.every(isCheck) ? checks : undefined;
   } catch {
-    // what is no JSON is shown as it is
+    // output that is not JSON is shown unchanged
     return undefined;
   }
 }

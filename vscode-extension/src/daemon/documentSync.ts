@@ -1,8 +1,8 @@
-// Reports to the daemon what this window has open: no undo writes over unsaved text, and what somebody types and saves
-// is the user's, whatever an agent does meanwhile.
+// Reports the open documents of this window to the daemon: no undo overwrites unsaved text, and what a person types
+// and saves counts as the user's, whatever an agent does in between.
 //
 // Documents in the folders of the window are reported as soon as they are open, so that the daemon knows the text on
-// which somebody types. Others are reported while they have unsaved text: a symlink may lead from there into a folder.
+// which a person types. Others are reported while they have unsaved text: a symlink may lead from there into a folder.
 
 import type * as vscode from "vscode";
 import type { Disposable, SnapdClient } from "@snapd/client";
@@ -21,27 +21,27 @@ export type Editors = Pick<
 >;
 
 /** What is needed of the daemon. */
-export interface Told {
+export interface Connection {
   readonly client: Pick<SnapdClient, "documents"> | undefined;
   readonly onDidChange: Listen;
 }
 
-/** Milliseconds in which what is typed is gathered. */
+/** Milliseconds during which edits are collected. */
 const GATHERING = 300;
 
 /** Reports documents to the daemon. */
 export class DocumentSync implements Disposable {
   readonly #editors: Editors;
-  readonly #daemon: Told;
+  readonly #daemon: Connection;
   readonly #subscriptions: Disposable[];
   /** What the daemon knows of each document, by URI: its version, and whether its text was unsaved. */
-  readonly #told = new Map<string, { readonly version: number; readonly isDirty: boolean }>();
-  /** Documents with text that was not told yet. */
+  readonly #sent = new Map<string, { readonly version: number; readonly isDirty: boolean }>();
+  /** Documents with unsent text. */
   readonly #waiting = new Set<vscode.TextDocument>();
-  #client: Told["client"];
+  #client: Connection["client"];
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(editors: Editors, daemon: Told) {
+  constructor(editors: Editors, daemon: Connection) {
     this.#editors = editors;
     this.#daemon = daemon;
     this.#subscriptions = [
@@ -67,7 +67,7 @@ export class DocumentSync implements Disposable {
     this.#follow();
   }
 
-  /** Tells of all text that was not told yet. What is asked of the daemon afterwards is done with it known. */
+  /** Sends all unsent text. Later requests run with the daemon knowing it. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -84,28 +84,28 @@ export class DocumentSync implements Disposable {
     if (this.#daemon.client === this.#client) return;
     this.#client = this.#daemon.client;
     // a new client knows of no document
-    this.#told.clear();
+    this.#sent.clear();
     this.#waiting.clear();
     for (const document of this.#editors.textDocuments) this.#look(document);
   }
 
   #look(document: vscode.TextDocument): void {
     if (document.uri.scheme !== "file" || this.#client === undefined) return;
-    const told = this.#told.get(uriOf(document));
+    const sent = this.#sent.get(uriOf(document));
     const isInFolder = this.#editors.getWorkspaceFolder(document.uri) !== undefined;
     if (!document.isDirty && !isInFolder) this.#forget(document);
-    else if (told === undefined) this.#tellOpen(document);
-    else if (told.version === document.version && told.isDirty === document.isDirty) return;
-    else if (told.isDirty && document.isDirty) this.#wait(document);
+    else if (sent === undefined) this.#tellOpen(document);
+    else if (sent.version === document.version && sent.isDirty === document.isDirty) return;
+    else if (sent.isDirty && document.isDirty) this.#wait(document);
     else this.#tellChange(document);
   }
 
   #saved(document: vscode.TextDocument): void {
-    if (!this.#told.has(uriOf(document))) return;
-    // if somebody typed on while it was saved, the text is not the one that was saved
+    if (!this.#sent.has(uriOf(document))) return;
+    // if the document was edited during the save, its text is not the saved one
     if (!document.isDirty) this.#tellWaiting(document);
     this.#client?.documents.didSave(uriOf(document));
-    this.#told.set(uriOf(document), { version: document.version, isDirty: false });
+    this.#sent.set(uriOf(document), { version: document.version, isDirty: false });
     if (document.isDirty) this.#wait(document);
     else this.#look(document);
   }
@@ -113,8 +113,8 @@ export class DocumentSync implements Disposable {
   #tellOpen(document: vscode.TextDocument): void {
     const { languageId, version, isDirty } = document;
     this.#client?.documents.didOpen(uriOf(document), languageId, version, document.getText());
-    this.#told.set(uriOf(document), { version, isDirty });
-    // a file in another encoding cannot be compared with the text: that it was changed must be said
+    this.#sent.set(uriOf(document), { version, isDirty });
+    // a file in another encoding cannot be compared with the text, so the change must be reported
     if (isDirty) this.#tellChange(document);
   }
 
@@ -122,11 +122,11 @@ export class DocumentSync implements Disposable {
     const { version, isDirty } = document;
     this.#waiting.delete(document);
     this.#client?.documents.didChange(uriOf(document), version, document.getText());
-    this.#told.set(uriOf(document), { version, isDirty });
+    this.#sent.set(uriOf(document), { version, isDirty });
   }
 
   #tellWaiting(document: vscode.TextDocument): void {
-    if (this.#waiting.has(document) && this.#told.has(uriOf(document))) this.#tellChange(document);
+    if (this.#waiting.has(document) && this.#sent.has(uriOf(document))) this.#tellChange(document);
   }
 
   #wait(document: vscode.TextDocument): void {
@@ -136,7 +136,7 @@ export class DocumentSync implements Disposable {
 
   #forget(document: vscode.TextDocument): void {
     this.#waiting.delete(document);
-    if (this.#told.delete(uriOf(document))) this.#client?.documents.didClose(uriOf(document));
+    if (this.#sent.delete(uriOf(document))) this.#client?.documents.didClose(uriOf(document));
   }
 }
 

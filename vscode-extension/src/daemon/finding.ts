@@ -4,13 +4,13 @@ import path from "node:path";
 import type { Logger } from "@snapd/client";
 
 /** A snapd that runs. */
-export interface Found {
+export interface SnapdProgram {
   /** Its executable. */
   readonly file: string;
   readonly version: string;
 }
 
-/** What is known before looking. */
+/** The inputs of the search. */
 export interface Surroundings {
   readonly home: string;
   /** The setting `snapd.path`; empty where it is not set. */
@@ -35,7 +35,7 @@ export interface Probes {
   /**
    * The version that an executable says it has.
    *
-   * @throws Error - It is no snapd that runs; the message says why.
+   * @throws Error - It is not a snapd that runs here; the message says why.
    */
   version(file: string): Promise<string>;
 }
@@ -53,7 +53,7 @@ interface Candidate {
  *
  * @throws Error - None of them runs; the message says what to do.
  */
-export async function findSnapd(around: Surroundings, probes: Probes, log: Logger): Promise<Found> {
+export async function findSnapd(around: Surroundings, probes: Probes, log: Logger): Promise<SnapdProgram> {
   const tried = new Set<string>();
   for (const candidate of [...ofSetting(around, log), ...ofSearchPath(around), ofExtension(around)]) {
     if (tried.has(candidate.file)) continue;
@@ -64,7 +64,9 @@ export async function findSnapd(around: Surroundings, probes: Probes, log: Logge
     return { file: candidate.file, version };
   }
   log.warn("no snapd was found");
-  throw new Error("no snapd was found that runs here; the log says where the extension looked. Set snapd.path to one.");
+  throw new Error(
+    "no snapd that runs here was found; the log lists where the extension looked. Set snapd.path to one.",
+  );
 }
 
 /** The version in what `snapd --version` prints; undefined for another program of this name. */

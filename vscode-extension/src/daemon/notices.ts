@@ -1,11 +1,11 @@
-// Says once when snapd does not start.
+// Reports once that snapd does not start.
 
 import type { Disposable } from "@snapd/client";
 import * as vscode from "vscode";
 import type { Daemon } from "./daemon";
 import { currentSettings } from "./window";
 
-/** Tells when the daemon's state becomes one that needs the user. */
+/** Reports a state of the daemon that needs the user. */
 export function noticeProblems(daemon: Daemon, log: vscode.LogOutputChannel): Disposable {
   let last = daemon.state;
   return daemon.onDidChange(() => {

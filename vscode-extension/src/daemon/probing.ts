@@ -14,7 +14,8 @@ async function versionOfProgram(file: string): Promise<string> {
   const { code, stdout, stderr } = await runProgram(file, ["--version"], { timeout: VERSION_TIMEOUT });
   if (code !== 0) throw new Error(`--version ended with code ${String(code)}: ${stderr.trim()}`);
   const version = versionIn(stdout);
-  if (version === undefined) throw new Error(`it is no snapd: --version says ${JSON.stringify(stdout.slice(0, 200))}`);
+  if (version === undefined)
+    throw new Error(`it is not snapd: --version printed ${JSON.stringify(stdout.slice(0, 200))}`);
   return version;
 }
 

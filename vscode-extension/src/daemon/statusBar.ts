@@ -6,7 +6,7 @@ import type { WorkspaceModel } from "../model/workspace";
 import type { Daemon } from "./daemon";
 import { statusOf } from "./status";
 
-/** Shows how things are in the status bar; a click opens the view, or the log where something is wrong. */
+/** Shows the state in the status bar; a click opens the view, or the log if something is wrong. */
 export function showStatus(daemon: Daemon, model: WorkspaceModel): Disposable {
   const item = vscode.window.createStatusBarItem("snapd.status", vscode.StatusBarAlignment.Left);
   item.name = "Snapd";

@@ -13,7 +13,7 @@ import { type Place, documentUri, nameNow } from "./uris";
 
 const LINK = "120000";
 
-/** What is needed of a folder. */
+/** What this needs of a folder. */
 export interface Folder extends Pick<FolderModel, "uri" | "request"> {
   readonly review: Pick<ReviewModel, "file" | "files" | "isComplete" | "onDidChange">;
 }
@@ -43,7 +43,7 @@ export function isLink({ oldMode, newMode }: ReviewFileResult): boolean {
   return oldMode === LINK || newMode === LINK;
 }
 
-/** Reads baselines, and tells when one that was read is another. */
+/** Reads baselines, and notifies when one of them changes. */
 export class Baselines implements Disposable {
   readonly #folder: (uri: string) => Promise<Folder>;
   /** By the URIs of their documents. */
@@ -97,13 +97,13 @@ export class Baselines implements Disposable {
     this.#known.set(folder, made);
     this.#subscriptions.push(
       folder.review.onDidChange(() => {
-        this.#tell(folder, made);
+        this.#report(folder, made);
       }),
     );
     return made;
   }
 
-  #tell(folder: Folder, known: ReadonlyMap<string, Known>): void {
+  #report(folder: Folder, known: ReadonlyMap<string, Known>): void {
     const ids = new Map(folder.review.files.map((file) => [requestName(file), file.id]));
     // one of a file without pending changes moves with the file
     const stale = [...known].filter(([, { name, id }]) => id === undefined || ids.get(name) !== id);
@@ -118,7 +118,7 @@ async function bytesOf(folder: Folder, name: string, found: ReviewFileResult | u
   return (await opaqueBaseline(folder, name)) ?? onDisk(folder.uri, name);
 }
 
-/** Whether the texts of both sides are told: not of what is binary, large or a symbolic link. */
+/** Whether the texts of both sides are available: not if binary, large or a symbolic link. */
 function hasTexts(found: ReviewFileResult): boolean {
   return !found.binary && found.tooLarge !== true && !isLink(found);
 }

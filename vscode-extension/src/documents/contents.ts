@@ -12,25 +12,25 @@ const PAGE = 50;
 const KEPT_BYTES = 32 * 1024 * 1024;
 
 /** What is asked of a folder. */
-export type Asked = Pick<FolderModel, "request">;
+export type RequestSource = Pick<FolderModel, "request">;
 
 /** Reads documents, and keeps the latest of them: a snapshot never changes. */
 export class Contents {
-  readonly #folder: (uri: string) => Promise<Asked>;
+  readonly #folder: (uri: string) => Promise<RequestSource>;
   readonly #kept = new Map<string, Promise<Uint8Array>>();
   readonly #sizes = new Map<string, number>();
 
   /**
    * @param folder - finds a folder by its URI; rejects where it is not open.
    */
-  constructor(folder: (uri: string) => Promise<Asked>) {
+  constructor(folder: (uri: string) => Promise<RequestSource>) {
     this.#folder = folder;
   }
 
   /**
    * The bytes of a document.
    *
-   * @throws SnapdError, ConnectionLostError: see `SnapdClient.request`. GoneError: the step does not tell it any more.
+   * @throws SnapdError, ConnectionLostError: see `SnapdClient.request`. GoneError: the step no longer has it.
    */
   read(place: Place): Promise<Uint8Array> {
     if (place.hash === "") return Promise.resolve(new Uint8Array());
@@ -51,7 +51,7 @@ export class Contents {
         this.#sizes.set(key, byteLength);
         this.#shrink();
       },
-      // what failed is asked again the next time
+      // a failed request is repeated the next time
       () => this.#kept.delete(key),
     );
     return reading;
@@ -72,7 +72,7 @@ export class Contents {
     throw new GoneError(
       stepId === undefined
         ? `the turn has other changes of ${file} by now, or none: open its changes anew`
-        : `the step tells no changes of ${file} any more: it was undone, or they are gone`,
+        : `the step no longer has changes to ${file}: it was undone, or the changes are gone`,
     );
   }
 
@@ -88,7 +88,7 @@ export class Contents {
   }
 }
 
-/** A step or a turn does not tell what it changed in a file any more. */
+/** A step or a turn no longer has its changes to a file. */
 export class GoneError extends Error {
   override readonly name = "GoneError";
 }
@@ -102,7 +102,7 @@ export function printOf({ status, binary, encoding, before, after }: FileDiff): 
 
 /** What the applied steps of a session changed themselves, all pages of it. */
 export async function* ownDiffs(
-  folder: Asked,
+  folder: RequestSource,
   params: Omit<Params<"session/diff">, "workspaceUri">,
 ): AsyncGenerator<FileDiff> {
   for await (const { diffs } of pages((cursor) => folder.request("session/diff", { ...params, ...cursor }))) {
@@ -112,7 +112,7 @@ export async function* ownDiffs(
 
 /** What differs between two snapshots, all pages of it. */
 export async function* treeDiffs(
-  folder: Asked,
+  folder: RequestSource,
   params: Omit<Params<"snapshot/diffFull">, "workspaceUri">,
 ): AsyncGenerator<FileDiff> {
   for await (const { diffs } of pages((cursor) => folder.request("snapshot/diffFull", { ...params, ...cursor }))) {
@@ -122,7 +122,7 @@ export async function* treeDiffs(
 
 /** What happened to a file under all its names, the latest first. */
 export async function* historyOf(
-  folder: Asked,
+  folder: RequestSource,
   file: string,
   params: Pick<Params<"session/history">, "sessionId"> = {},
 ): AsyncGenerator<Entry> {

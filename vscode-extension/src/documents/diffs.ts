@@ -49,9 +49,9 @@ export async function openEntryDiff(folder: FolderModel, entry: Entry | Step): P
     return;
   }
   const full = "from" in entry ? folder.entries.find((each) => each.step?.stepId === entry.stepId) : entry;
-  const told = "from" in entry ? (entry.files ?? []) : entry.files;
-  if (!(await mayOpen(told.length))) return;
-  const files = full === undefined ? told : await folder.changedFiles(full);
+  const listed = "from" in entry ? (entry.files ?? []) : entry.files;
+  if (!(await mayOpen(listed.length))) return;
+  const files = full === undefined ? listed : await folder.changedFiles(full);
   await openSides(folder, title, await sidesOf(folder, entry, files));
 }
 
@@ -88,7 +88,7 @@ export async function openDocumentWithCurrent(folder: FolderModel, place: Place)
   const shownFor = placeName(folder, place);
   const tree = place.baseline === undefined ? place.hash.slice(0, 7) : "before the pending changes";
   const left = shownFor === undefined ? tree : `${place.side ?? "after"} ${shownFor}`;
-  const title = `${splitName(change.file).base} (${left} ↔ ${isThere ? "current" : "not there any more"})`;
+  const title = `${splitName(change.file).base} (${left} ↔ ${isThere ? "current" : "deleted"})`;
   await commands.executeCommand("vscode.diff", documentOf(place), right, title);
 }
 

@@ -22,7 +22,7 @@ export class SnapshotFileSystem implements FileSystemProvider {
   readonly #baselines: Baselines;
   readonly #changed = new EventEmitter<FileChangeEvent[]>();
 
-  /** Told of baselines alone: a snapshot does not change. */
+  /** Fires only for baselines: a snapshot does not change. */
   readonly onDidChangeFile = this.#changed.event;
 
   constructor(contents: Contents, baselines: Baselines) {
@@ -49,12 +49,12 @@ export class SnapshotFileSystem implements FileSystemProvider {
 
   /** @returns the bytes, and a time by which VS Code sees that they are others. */
   async #read(uri: Uri): Promise<{ readonly bytes: Uint8Array; readonly version: number }> {
-    const place = meant(uri);
+    const place = placeIn(uri);
     try {
       if (place.baseline !== undefined) return await this.#baselines.read(place);
       return { bytes: await this.#contents.read(place), version: 0 };
     } catch (error) {
-      // an editor that is told FileNotFound keeps the reason to itself
+      // after FileNotFound, an editor does not show the reason
       throw FileSystemError.Unavailable(error instanceof Error ? error.message : String(error));
     }
   }
@@ -80,7 +80,7 @@ export class SnapshotFileSystem implements FileSystemProvider {
   }
 }
 
-function meant(uri: Uri): Place {
+function placeIn(uri: Uri): Place {
   const place = placeOf(uri.toString());
   if (place === undefined) throw FileSystemError.FileNotFound(uri);
   return place;

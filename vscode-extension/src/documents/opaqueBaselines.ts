@@ -1,10 +1,10 @@
-// The bytes of baselines that are no text: the daemon tells only what git calls them, and a snapshot has them.
+// The bytes of binary baselines: the daemon gives only their object id, and a snapshot has the bytes.
 
 import { createHash } from "node:crypto";
 import { type Entry, SnapdError } from "@snapd/client";
 import { requestName } from "../model/changes";
 import { pages } from "../model/paging";
-import { type Asked, bytesOf, historyOf } from "./contents";
+import { type RequestSource, bytesOf, historyOf } from "./contents";
 
 /** Snapshots that are looked into, at most: each costs as much as the file is large. */
 const MOST_SNAPSHOTS = 200;
@@ -25,9 +25,9 @@ interface Candidate {
  *
  * @param name - of the file, as `requestName` has it.
  * @returns undefined if the baseline has the bytes that the file has.
- * @throws SnapdError, ConnectionLostError: see `SnapdClient.request`. Error: no snapshot has it any more.
+ * @throws SnapdError, ConnectionLostError: see `SnapdClient.request`. Error: no snapshot has it any longer.
  */
-export async function opaqueBaseline(folder: Asked, name: string): Promise<Uint8Array | undefined> {
+export async function opaqueBaseline(folder: RequestSource, name: string): Promise<Uint8Array | undefined> {
   // to undo the changes would make the file its baseline
   const { details } = await folder.request("review/revert", {
     files: [name],
@@ -48,7 +48,7 @@ export async function opaqueBaseline(folder: Asked, name: string): Promise<Uint8
 }
 
 /** The states of a file, under all its names, each once. */
-async function* candidates(folder: Asked, name: string): AsyncGenerator<Candidate> {
+async function* candidates(folder: RequestSource, name: string): AsyncGenerator<Candidate> {
   const seen = new Set<string>();
   for await (const candidate of states(folder, name)) {
     const key = JSON.stringify(candidate);
@@ -59,7 +59,7 @@ async function* candidates(folder: Asked, name: string): AsyncGenerator<Candidat
 }
 
 /** Those around what changed it, the latest first; then all others: keeping it took a snapshot as well. */
-async function* states(folder: Asked, name: string): AsyncGenerator<Candidate> {
+async function* states(folder: RequestSource, name: string): AsyncGenerator<Candidate> {
   const names = new Set([name]);
   for await (const entry of historyOf(folder, name)) {
     for (const file of namesIn(entry)) {
@@ -70,7 +70,7 @@ async function* states(folder: Asked, name: string): AsyncGenerator<Candidate> {
   for await (const hash of snapshots(folder)) for (const file of names) yield { hash, file };
 }
 
-async function* snapshots(folder: Asked): AsyncGenerator<string> {
+async function* snapshots(folder: RequestSource): AsyncGenerator<string> {
   const asked = { counts: false, limit: PAGE };
   for await (const { snapshots } of pages((cursor) => folder.request("snapshot/list", { ...asked, ...cursor }))) {
     yield* snapshots.map(({ hash }) => hash);
@@ -81,7 +81,7 @@ function namesIn({ files }: Entry): readonly string[] {
   return files.flatMap((file) => [requestName(file), ...(file.renamedFrom === undefined ? [] : [file.renamedFrom])]);
 }
 
-async function bytesAt(folder: Asked, hash: string, file: string): Promise<Uint8Array | undefined> {
+async function bytesAt(folder: RequestSource, hash: string, file: string): Promise<Uint8Array | undefined> {
   try {
     return bytesOf(await folder.request("snapshot/fileAt", { hash, file }));
   } catch (error) {

@@ -17,7 +17,7 @@ import { type Resource, documentOf, mayOpen, onDisk, openResources, openable } f
 export async function openPendingDiff(folder: FolderModel, file: PendingFile): Promise<void> {
   if (!hasLines(file)) {
     const found = await folder.review.file(requestName(file));
-    const message = found === undefined ? "it has no pending changes any more" : withoutSides(found);
+    const message = found === undefined ? "it no longer has pending changes" : withoutSides(found);
     if (message !== undefined) {
       void window.showInformationMessage(`${splitName(file.file).base}: ${message}.`);
       return;
@@ -59,7 +59,7 @@ function withoutSides(found: ReviewFileResult): string | undefined {
   if (isLink(found)) return "a symbolic link has no lines to show";
   if (binary || tooLarge === true || renamedFrom !== undefined || status === "added") return undefined;
   if (status === "deleted") return "it was deleted, and was empty";
-  return `no line is another, but it is ${newMode === "100755" ? "executable now" : "not executable any more"}`;
+  return `its text is the same, but it is ${newMode === "100755" ? "now executable" : "no longer executable"}`;
 }
 
 /** The only side that there is. */

@@ -25,7 +25,7 @@ export type Looked = Pick<FolderModel, "uri" | "request">;
  *
  * They are those of the snapshots around it. Only where these hold more than what an applied step changed itself,
  * because other steps were open beside it or its agent had left, are they the step's own texts. Of an undone step the
- * daemon tells no own texts, and of binary files neither: then the snapshots have to do.
+ * daemon gives no texts of the step alone, nor of binary files: then the snapshots are used.
  *
  * @returns without files in which nothing of the change is left to see.
  * @throws SnapdError, ConnectionLostError: see `SnapdClient.request`.
@@ -92,9 +92,9 @@ export async function turnSides(
 
 /** The snapshots around those steps of a turn that are in force; of one that was undone, around all. */
 function treesAround({ steps, state }: Turn): Trees | undefined {
-  const meant = steps.filter((step) => step.to !== undefined && (state === "undone" || step.state !== "undone"));
+  const relevant = steps.filter((step) => step.to !== undefined && (state === "undone" || step.state !== "undone"));
   const by = (time: (step: Step) => string): readonly Step[] =>
-    meant.toSorted((one, other) => time(one).localeCompare(time(other)));
+    relevant.toSorted((one, other) => time(one).localeCompare(time(other)));
   const before = by(({ startedAt }) => startedAt)[0]?.from;
   const after = by(({ endedAt }) => endedAt ?? "").at(-1)?.to;
   return before === undefined || after === undefined ? undefined : { before, after };
@@ -141,8 +141,8 @@ async function decided(
   const [own, trees] = await Promise.all([ownPrints, between]);
   const { from, to } = treeSides(folder, { before, after }, marks.always);
   return files.flatMap((file) => {
-    const told = namesOf(file).map((name) => ({ mine: own.get(name), tree: trees.get(name) }));
-    if (told.every(({ mine, tree }) => mine === undefined || !mine.hasText || mine.print === tree?.print)) {
+    const pairs = namesOf(file).map((name) => ({ mine: own.get(name), tree: trees.get(name) }));
+    if (pairs.every(({ mine, tree }) => mine === undefined || !mine.hasText || mine.print === tree?.print)) {
       return asInTrees(file, trees, from, to);
     }
     const ownSide = (side: Place | undefined): Place | undefined =>

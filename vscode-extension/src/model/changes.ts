@@ -1,8 +1,8 @@
-// The files of an entry, with those that were moved told as such.
+// The files of an entry, with moved files marked as moved.
 
 import type { Entry, FileChange, FileDiff, Step } from "@snapd/client";
 
-/** A file that changed; where it was `movedFrom` another, that one is not told as deleted. */
+/** A file that changed; where it was `movedFrom` another, that one is not listed as deleted. */
 export type ChangedFile = FileChange & { readonly movedFrom?: FileChange };
 
 /** The work tree before and after an entry or a step; no `after` while it is open. */
@@ -36,7 +36,7 @@ export function maybeMoved(files: readonly FileChange[]): readonly FileChange[] 
 }
 
 /**
- * Tells moved files as one.
+ * Joins the two ends of moved files.
  *
  * @param files - as an entry tells them.
  * @param diffs - the same, compared with renames.
@@ -47,7 +47,7 @@ export function withRenames(files: readonly FileChange[], diffs: readonly FileDi
   const gone = new Set<FileChange>();
   for (const { file, uri, renamedFrom, additions, deletions, binary } of diffs) {
     if (renamedFrom === undefined) continue;
-    // two names that are not UTF-8 can look the same: then nobody knows which it was
+    // two names that are not UTF-8 can look the same, so the match is ambiguous
     const [old, ...others] = deleted.filter((change) => change.file === renamedFrom);
     const change = files.find((each) => each.status === "added" && each.file === file && each.uri === uri);
     if (old === undefined || others.length > 0 || change === undefined) continue;

@@ -29,7 +29,7 @@ export class Coalesced {
     return promise;
   }
 
-  /** Nothing is begun any more. */
+  /** Starts no more runs. */
   dispose(): void {
     this.#disposed = true;
     clearTimeout(this.#timer);

@@ -2,5 +2,5 @@
 
 import type { SnapdClient } from "@snapd/client";
 
-/** What the model asks and hears; `SnapdClient` is one. */
+/** The connection that the model uses; `SnapdClient` is one. */
 export type Connection = Pick<SnapdClient, "request" | "onNotification" | "onReset" | "state" | "onDidChangeState">;

@@ -1,11 +1,11 @@
-// What is known of one folder: its sessions and its history, kept up to date.
+// The model of one folder: its sessions and its history, kept up to date.
 
 import type { Disposable, Entry, FileChange, FileDiff, Method, Params, Result, Session, Step } from "@snapd/client";
 import { type ChangedFile, type Span, maybeMoved, requestName, spanOf, withRenames } from "./changes";
 import { Coalesced } from "./coalesced";
 import type { Connection } from "./connection";
 import { folderAbove, pathKey } from "./fileUris";
-import { byActivity, concerns, namesTold, readHistory, unsettled, withKnown } from "./history";
+import { byActivity, concerns, affectedSteps, readHistory, unsettled, withKnown } from "./history";
 import { pages } from "./paging";
 import { ReviewModel } from "./review";
 import { type Listen, Signal } from "./signal";
@@ -27,8 +27,8 @@ export class FolderModel implements Disposable {
   readonly #connection: Connection;
   readonly #signal = new Signal();
   readonly #reading = new Coalesced(() => this.#read(), PAUSE);
-  readonly #telling = new Coalesced(() => {
-    this.#signal.tell();
+  readonly #notifying = new Coalesced(() => {
+    this.#signal.emit();
     return Promise.resolve();
   }, PAUSE);
   readonly #subscriptions: readonly Disposable[];
@@ -39,7 +39,7 @@ export class FolderModel implements Disposable {
   #within: string | undefined;
   #whole = true;
   #workspaceUri = "";
-  #told = new Set<string>();
+  #news = new Set<string>();
   #disposed = false;
   #sessions: readonly Session[] = [];
   #entries: readonly Entry[] = [];
@@ -59,7 +59,7 @@ export class FolderModel implements Disposable {
     this.#subscriptions = [
       connection.onNotification("session/didChange", ({ workspaceUri, step }) => {
         if (!this.#isMeant(workspaceUri)) return;
-        if (step !== undefined) for (const name of namesTold(step)) this.#told.add(name);
+        if (step !== undefined) for (const name of affectedSteps(step)) this.#news.add(name);
         void this.#reading.ask();
         this.#reviewAgain();
       }),
@@ -89,7 +89,7 @@ export class FolderModel implements Disposable {
       }),
       connection.onDidChangeState((state) => {
         if (state === "ready") void this.refresh();
-        else void this.#telling.ask();
+        else void this.#notifying.ask();
       }),
     ];
     void this.refresh();
@@ -129,7 +129,7 @@ export class FolderModel implements Disposable {
     return [...this.#turns].filter(([key]) => shown.has(key)).map(([, turn]) => turn);
   }
 
-  /** What moved away from the last snapshot, as the daemon told it last. */
+  /** The files that differ from the last snapshot, by the latest notification. */
   get pending(): readonly FileChange[] {
     return this.#pending;
   }
@@ -149,7 +149,7 @@ export class FolderModel implements Disposable {
     return this.#connection.state === "ready";
   }
 
-  /** Whether an answer of the daemon has come: before that, nothing is known. */
+  /** Whether the daemon has answered; before that, the model is empty. */
   get loaded(): boolean {
     return this.#loaded;
   }
@@ -189,7 +189,7 @@ export class FolderModel implements Disposable {
   }
 
   /**
-   * The files of an entry, with those that were moved told as such.
+   * The files of an entry, with moved files marked as moved.
    *
    * @throws SnapdError, ConnectionLostError: see `SnapdClient.request`.
    */
@@ -198,7 +198,7 @@ export class FolderModel implements Disposable {
     if (known !== undefined) return known;
     const asked = this.movedFiles(entry.files, spanOf(entry));
     this.#renames.set(entry, asked);
-    // what failed is asked again the next time
+    // a failed request is repeated the next time
     asked.catch(() => this.#renames.delete(entry));
     return asked;
   }
@@ -214,7 +214,7 @@ export class FolderModel implements Disposable {
     return withRenames(files, await this.#compare(before, after, moved));
   }
 
-  /** Reads everything anew; resolves when that is done, or failed as `problem` tells. What is pending follows later. */
+  /** Reads everything again; resolves when done, or when it failed (see `problem`). Pending changes follow later. */
   async refresh(): Promise<void> {
     this.#whole = true;
     await this.#reading.ask();
@@ -227,7 +227,7 @@ export class FolderModel implements Disposable {
     for (const subscription of this.#subscriptions) subscription.dispose();
     this.#reading.dispose();
     this.review.dispose();
-    this.#telling.dispose();
+    this.#notifying.dispose();
   }
 
   #isMeant(workspaceUri: string): boolean {
@@ -235,7 +235,7 @@ export class FolderModel implements Disposable {
     return key === this.#key || key === pathKey(this.id);
   }
 
-  /** Before the folder around this one is known, nobody knows which pending files lie in this one. */
+  /** Until the folder around this one is known, its pending files are unknown. */
   #reviewAgain(): void {
     if (this.#loaded) void this.review.refresh();
   }
@@ -243,19 +243,19 @@ export class FolderModel implements Disposable {
   #movedAway(files: readonly FileChange[]): void {
     if (files.length === 0 && this.#pending.length === 0) return;
     this.#pending = files;
-    void this.#telling.ask();
+    void this.#notifying.ask();
   }
 
   async #read(): Promise<void> {
-    const [whole, told] = [this.#whole, this.#told];
+    const [whole, news] = [this.#whole, this.#news];
     this.#whole = false;
-    this.#told = new Set();
+    this.#news = new Set();
     try {
       if (whole) await this.#readStatus();
       const known = whole ? [] : this.#entries;
       const [{ sessions }, entries] = await Promise.all([
         this.request("session/list", {}),
-        readHistory(known, unsettled(known, told), (cursor) =>
+        readHistory(known, unsettled(known, news), (cursor) =>
           this.request("session/history", cursor === undefined ? { limit: PAGE } : { limit: PAGE, cursor }),
         ),
       ]);
@@ -269,7 +269,7 @@ export class FolderModel implements Disposable {
       if (this.isConnected) this.#fail(error);
     }
     this.#loaded = true;
-    if (!this.#disposed) void this.#telling.ask();
+    if (!this.#disposed) void this.#notifying.ask();
   }
 
   async #readStatus(): Promise<void> {

@@ -17,18 +17,18 @@ export function entryKey(entry: Entry): string {
 /**
  * How many of the entries have to be read again: all down to the oldest that may look different.
  *
- * These are the steps that were told of, those that are open, and those that one of them is a part of, for they show
+ * These are the changed steps, the open ones, and those that one of them is a part of, because they show
  * what their parts changed.
  *
  * @param entries - newest first.
- * @param told - names of steps.
+ * @param news - ids of the changed steps.
  */
-export function unsettled(entries: readonly Entry[], told: ReadonlySet<string>): number {
+export function unsettled(entries: readonly Entry[], news: ReadonlySet<string>): number {
   const places = new Map<string, number>();
   for (const [place, { step }] of entries.entries()) if (step !== undefined) places.set(step.stepId, place);
   let count = 0;
   for (const { step } of entries) {
-    if (step === undefined || (step.state !== "open" && !told.has(step.stepId))) continue;
+    if (step === undefined || (step.state !== "open" && !news.has(step.stepId))) continue;
     for (const each of ancestry(step, (id) => entries[places.get(id) ?? -1]?.step)) {
       count = Math.max(count, (places.get(each.stepId) ?? -1) + 1);
     }
@@ -41,8 +41,8 @@ export function concerns(files: readonly FileChange[], state: string | undefined
   return state === "open" || files.some(({ file }) => file.startsWith(`${directory}/`));
 }
 
-/** The steps that look different by what is told of one: it, and the one that it is a part of, known yet or not. */
-export function namesTold({ stepId, parentStepId }: Step): readonly string[] {
+/** The steps whose rows change with one step: itself, and the one that it is a part of, loaded or not. */
+export function affectedSteps({ stepId, parentStepId }: Step): readonly string[] {
   return parentStepId === undefined ? [stepId] : [stepId, parentStepId];
 }
 

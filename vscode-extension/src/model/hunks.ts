@@ -34,20 +34,20 @@ export function hunksAt(hunks: readonly Hunk[], side: DiffSide, ranges: readonly
 }
 
 /**
- * Whether the lines of a document are those that the hunks tell of.
+ * Whether the lines of a document match the hunks.
  *
  * An editor counts lines in its own way (a lone carriage return ends one, say), and the file of a step that overlapped
- * others may be no snapshot's: then no line says which hunk is meant.
+ * others may be no snapshot's: then the line does not determine the hunk.
  */
 export function isShownBy(lines: readonly string[], hunks: readonly Hunk[], side: DiffSide): boolean {
   const sign = side === "before" ? "-" : "+";
   return hunks.every((hunk) => {
     const { start, count } = spanOf(hunk, side);
-    const told = hunk.lines
+    const expected = hunk.lines
       .filter((line) => line.startsWith(" ") || line.startsWith(sign))
       .map((line) => line.slice(1));
     const shown = count === 0 ? [] : lines.slice(start - 1, start - 1 + count);
-    return told.length === count && told.every((line, at) => bare(line) === bare(shown[at]));
+    return expected.length === count && expected.every((line, at) => bare(line) === bare(shown[at]));
   });
 }
 

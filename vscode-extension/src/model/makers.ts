@@ -8,7 +8,7 @@ import { stepInSentence, turnInSentence } from "./wording";
 /** Characters of a prompt, in a hover. */
 const MOST_TEXT = 1000;
 
-/** A step that has a part in a change, as far as the history that is known tells of it. */
+/** A step that made part of a change, if the loaded history has it. */
 export interface Maker {
   /** The agent, or what else its session is called. */
   readonly agent: string;

@@ -7,7 +7,7 @@ interface Page {
 }
 
 /**
- * Asks for one page after the other, as long as somebody wants more.
+ * Requests one page after the other, while the consumer wants more.
  *
  * @param ask - asks for a page; the cursor goes with the other params.
  */

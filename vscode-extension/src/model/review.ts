@@ -27,7 +27,7 @@ export interface PendingTotals {
 
 const NONE: PendingTotals = { files: 0, additions: 0, deletions: 0 };
 
-/** The hunks of a file that somebody follows. */
+/** The hunks of a followed file. */
 interface Followed {
   /** The `id` in the list when they were asked for; undefined where the list did not have the file. */
   readonly listed: string | undefined;
@@ -36,7 +36,7 @@ interface Followed {
 }
 
 /**
- * The pending changes of one folder: the files page by page, and the hunks of those files that somebody looks at.
+ * The pending changes of one folder: the files page by page, and the hunks of the followed files.
  *
  * What is known stays until something newer is: nothing is empty in between. Of a file that is as before, the object
  * stays the same.
@@ -81,7 +81,7 @@ export class ReviewModel implements Disposable {
     return this.#loaded;
   }
 
-  /** Why nothing is known. */
+  /** Why nothing could be read. */
   get problem(): Error | undefined {
     return this.#problem;
   }
@@ -111,7 +111,7 @@ export class ReviewModel implements Disposable {
     await this.refresh();
   }
 
-  /** Reads what may be another by now; resolves when that is done, or failed as `problem` tells. */
+  /** Reads what may have changed; resolves when done, or when it failed (see `problem`). */
   refresh(): Promise<void> {
     return this.#reading.ask();
   }
@@ -158,7 +158,7 @@ export class ReviewModel implements Disposable {
       this.#followed = followed;
       this.#problem = undefined;
     } catch (error) {
-      // what was known is still true as far as anybody knows, until the connection is back
+      // keep the last state until the connection is back
       if (!this.#isReady()) return;
       this.#problem = error instanceof Error ? error : new Error(String(error));
       this.#files = [];
@@ -167,7 +167,7 @@ export class ReviewModel implements Disposable {
       this.#followed = new Map();
     }
     this.#loaded = true;
-    if (!this.#isDisposed()) this.#signal.tell();
+    if (!this.#isDisposed()) this.#signal.emit();
   }
 
   // both may change while something is awaited, which the compiler does not know
@@ -184,7 +184,7 @@ export class ReviewModel implements Disposable {
     const { within } = this.#folder;
     // what is pending elsewhere is not counted: the daemon's totals are those of the folder around this one
     const wanted = within === undefined ? most : Infinity;
-    // a file that comes up meanwhile may be on two pages
+    // a file that is added between two requests may be on two pages
     const found = new Map<string, PendingFile>();
     let totals = NONE;
     let isComplete = true;

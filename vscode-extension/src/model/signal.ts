@@ -1,4 +1,4 @@
-// Tells listeners that something changed.
+// Notifies listeners of a change.
 
 import type { Disposable } from "@snapd/client";
 
@@ -7,17 +7,17 @@ export type Listen = (listener: () => void) => Disposable;
 
 /** Something that changes, and those who want to know. */
 export class Signal {
-  readonly #listeners = new Set<{ readonly tell: () => void }>();
+  readonly #listeners = new Set<{ readonly emit: () => void }>();
 
   /** Calls the listener after each change, until what it returns is disposed. */
   readonly listen: Listen = (listener) => {
-    const entry = { tell: listener };
+    const entry = { emit: listener };
     this.#listeners.add(entry);
     return { dispose: () => this.#listeners.delete(entry) };
   };
 
   /** Calls every listener. */
-  tell(): void {
-    for (const entry of [...this.#listeners]) entry.tell();
+  emit(): void {
+    for (const entry of [...this.#listeners]) entry.emit();
   }
 }

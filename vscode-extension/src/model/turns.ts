@@ -10,9 +10,9 @@ export type TurnState = "open" | "applied" | "partly" | "undone" | "empty";
 export interface Turn {
   readonly sessionId: string;
   readonly messageId: string;
-  /** The prompt, where it is known. */
+  /** The prompt, if known. */
   readonly text?: string;
-  /** When the message was sent; or when its first step began, where nobody told of the message. */
+  /** When the message was sent; or when its first step began, if the message was not reported. */
   readonly at: string;
   /** Its steps of this session, parts among them, newest first. */
   readonly steps: readonly Step[];
@@ -23,7 +23,7 @@ export interface Turn {
   readonly changes: readonly FileChange[];
 }
 
-/** What a turn is known by. */
+/** The key of a turn. */
 export type TurnId = Pick<Turn, "sessionId" | "messageId">;
 
 /** The name of a turn, its own among those of all sessions. */
@@ -97,13 +97,13 @@ function stateOf(steps: readonly Step[], partsOf: (step: Step) => readonly Step[
 
 /** Whether a step changed anything besides what its parts did: only then an undo of the turn changes its state. */
 function changedItself({ files }: Step, parts: readonly Step[]): boolean {
-  const told = new Map<string, { additions: number; deletions: number }>();
+  const sums = new Map<string, { additions: number; deletions: number }>();
   for (const file of parts.flatMap((part) => part.files ?? [])) {
-    const { additions, deletions } = told.get(requestName(file)) ?? { additions: 0, deletions: 0 };
-    told.set(requestName(file), { additions: additions + file.additions, deletions: deletions + file.deletions });
+    const { additions, deletions } = sums.get(requestName(file)) ?? { additions: 0, deletions: 0 };
+    sums.set(requestName(file), { additions: additions + file.additions, deletions: deletions + file.deletions });
   }
   return (files ?? []).some((file) => {
-    const of = told.get(requestName(file));
+    const of = sums.get(requestName(file));
     return of?.additions !== file.additions || of.deletions !== file.deletions;
   });
 }
@@ -111,8 +111,8 @@ function changedItself({ files }: Step, parts: readonly Step[]): boolean {
 /** What steps changed; a step tells what its parts changed as well, once it has ended. */
 function changesOf(steps: readonly Step[]): readonly FileChange[] {
   const ended = new Set(steps.filter(({ state }) => state !== "open").map(({ stepId }) => stepId));
-  const isTold = ({ parentStepId }: Step): boolean => parentStepId !== undefined && ended.has(parentStepId);
-  return steps.filter((step) => !isTold(step)).flatMap(({ files }) => files ?? []);
+  const isPart = ({ parentStepId }: Step): boolean => parentStepId !== undefined && ended.has(parentStepId);
+  return steps.filter((step) => !isPart(step)).flatMap(({ files }) => files ?? []);
 }
 
 function madeIn<T>(values: Map<string, T>, key: string, make: () => T): T {

@@ -10,7 +10,7 @@ const DAY = 24 * HOUR;
 const LONGEST = 60;
 /** Characters of the name of a turn in a row, at most: what stands behind it is to be seen as well. */
 const LONGEST_IN_ROW = 48;
-/** Characters that are not drawn but change what is: people paste into prompts whatever they find. */
+/** Invisible characters that change how text is drawn: prompts contain pasted text. */
 const UNSEEN = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
 
 /** The line counts of a file. */
@@ -25,7 +25,7 @@ type Counts = Pick<FileChange, "additions" | "deletions" | "binary">;
 export function ago(at: string, now: number): string {
   const time = Date.parse(at);
   const passed = now - time;
-  // a clock that was set back is no reason to speak of the future
+  // if the clock was set back, do not show a time in the future
   if (passed < MINUTE) return "just now";
   if (passed < HOUR) return `${Math.floor(passed / MINUTE)} min ago`;
   if (passed < DAY) return `${Math.floor(passed / HOUR)} h ago`;
@@ -57,9 +57,10 @@ export function moment(at: string): string {
   return `${day(date)} ${minute(date)}:${twoDigits(date.getSeconds())}`;
 }
 
-/** What is known of the signature of a fetched session; undefined for one without. */
+/** The signature of a fetched session in words; undefined if it has none. */
 function signed(session: Session): string | undefined {
-  if (session.signature?.state === "good") return `signed by ${firstLine(session.signature.signer) ?? "somebody"}`;
+  if (session.signature?.state === "good")
+    return `signed by ${firstLine(session.signature.signer) ?? "an unknown signer"}`;
   return session.signature && SIGNATURES[session.signature.state];
 }
 
@@ -93,7 +94,7 @@ export function stepInSentence(step: Step): string {
   return name === number ? lowered(number) : `${lowered(number)} ${quoted(name)}`;
 }
 
-/** What a turn is called: by the first line of its prompt; where that is not known, by its time. */
+/** The name of a turn: the first line of its prompt, or its time if the prompt is unknown. */
 export function turnName(turn: Pick<Turn, "text" | "at">): string {
   return promptLine(turn, LONGEST_IN_ROW) ?? `Turn at ${minute(new Date(turn.at))}`;
 }
@@ -109,7 +110,7 @@ export function inList(name: string): string {
   return name.replaceAll("$(", "$\u200b(");
 }
 
-/** What became of a step or a turn, where that is to be told: nothing of one that is in force as a whole. */
+/** The state of a step or a turn in words; undefined for one that is fully applied. */
 export function takenBack(step: { readonly state: Turn["state"] } | undefined): string | undefined {
   return step?.state === "undone" || step?.state === "partly" ? STATES[step.state] : undefined;
 }
@@ -130,7 +131,7 @@ export function lowered(words: string): string {
 }
 
 /**
- * What an entry that is no step is called.
+ * The name of an entry that is not a step.
  *
  * @param find - finds a step by its name.
  */
@@ -143,7 +144,7 @@ export function eventName(entry: Entry, find: (stepId: string) => Step | undefin
     case "step":
       return entry.step === undefined ? "Step" : stepName(entry.step);
     case "user":
-      return `${entry.unknown === true ? "Somebody" : "You"} changed ${filesInSentence(entry.files)}`;
+      return `${entry.unknown === true ? "Someone" : "You"} changed ${filesInSentence(entry.files)}`;
     case "undo":
       return `Undid ${steps ?? "steps"}`;
     case "redo":
@@ -153,9 +154,9 @@ export function eventName(entry: Entry, find: (stepId: string) => Step | undefin
     case "revert":
       return `Reverted ${steps ?? filesInSentence(entry.files)}`;
     case "unrevert":
-      return "Took back a revert";
+      return "Undid a revert";
     case "hunks":
-      return `Took back changes in ${filesInSentence(entry.files)}`;
+      return `Undid changes in ${filesInSentence(entry.files)}`;
     case "message":
       return capitalized(turnInSentence(entry));
     default:

@@ -1,4 +1,4 @@
-// What is known of all open folders.
+// The models of all open folders.
 
 import type { Disposable } from "@snapd/client";
 import type { Connection } from "./connection";
@@ -69,7 +69,7 @@ export class WorkspaceModel implements Disposable {
     this.#renew(this.#folders);
   }
 
-  /** Sets who is asked: another connection means that all is read anew. */
+  /** Sets the connection; a new one means that everything is read again. */
   setConnection(connection: Connection | undefined): void {
     if (connection === this.#connection) return;
     this.#connection = connection;
@@ -106,15 +106,15 @@ export class WorkspaceModel implements Disposable {
       if (this.#subscriptions.has(folder)) continue;
       this.#subscriptions.set(folder, [
         folder.onDidChange(() => {
-          this.#signal.tell();
+          this.#signal.emit();
         }),
         folder.review.onDidChange(() => {
-          this.#reviewSignal.tell();
+          this.#reviewSignal.emit();
         }),
       ]);
     }
     this.#folders = folders;
-    this.#signal.tell();
-    this.#reviewSignal.tell();
+    this.#signal.emit();
+    this.#reviewSignal.emit();
   }
 }

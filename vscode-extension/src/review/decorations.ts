@@ -112,7 +112,7 @@ export class PendingMarks implements Disposable {
 /** Who changed some lines, for which prompt, and what went. */
 function hoverOf({ removed }: PlacedChange, makers: readonly Maker[], languageId: string): MarkdownString {
   const hover = new MarkdownString();
-  // what agents and prompts say is text, and no markup
+  // texts of agents and prompts are plain text, not markup
   for (const line of new Set(makers.map(makerLine))) hover.appendText(`Pending: ${line}\n`);
   for (const prompt of promptsOf(makers)) hover.appendMarkdown("\n\n").appendText(prompt);
   if (removed.length === 0) return hover;

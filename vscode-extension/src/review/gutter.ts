@@ -9,11 +9,11 @@ import { withPendingLines } from "./inEditors";
 
 interface Known {
   readonly control: SourceControl;
-  /** The files with pending lines when VS Code was last told to ask. */
+  /** The files with pending lines when VS Code last got an event. */
   names: string;
 }
 
-/** Tells VS Code the baselines of files with pending changes. */
+/** Gives VS Code the baselines of files with pending changes. */
 export class BaselineGutter implements QuickDiffProvider, Disposable {
   readonly #model: WorkspaceModel;
   readonly #known = new Map<string, Known>();

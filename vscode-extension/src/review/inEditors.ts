@@ -16,7 +16,7 @@ export interface PendingDocument {
   readonly hunks: readonly PlacedHunk[];
 }
 
-/** What a command on a hunk is about, as it is shown. */
+/** The target of a command on a hunk, as shown. */
 export interface HunkTarget {
   readonly kind: "hunk";
   readonly folder: FolderModel;
@@ -25,7 +25,7 @@ export interface HunkTarget {
   readonly hunks?: readonly number[];
 }
 
-/** What is pending in a document, as far as it is known and can be shown in it. */
+/** The pending hunks of a document that are loaded and can be shown in it. */
 export function pendingIn(model: WorkspaceModel, document: TextDocument): PendingDocument | undefined {
   const file = model.fileOf(document.uri.toString());
   const review = file?.folder.review.shown(file.name);

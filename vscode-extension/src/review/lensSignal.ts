@@ -1,4 +1,4 @@
-// When lenses are to be asked for again.
+// The event after which VS Code requests the lenses again.
 
 import { type Disposable, EventEmitter } from "vscode";
 import type { WorkspaceModel } from "../model/workspace";
@@ -9,7 +9,7 @@ import type { WorkspaceModel } from "../model/workspace";
  */
 const AGAIN = 1_000;
 
-/** Fires when what is pending, or the history, is another. */
+/** Fires when the pending changes or the history change. */
 export class LensSignal implements Disposable {
   readonly #changed = new EventEmitter<void>();
   readonly #subscriptions: readonly { dispose(): void }[];

@@ -6,7 +6,7 @@ import type { WorkspaceModel } from "../model/workspace";
 import { pendingIn, targetOf } from "./inEditors";
 import type { LensSignal } from "./lensSignal";
 
-/** Offers what can be done with each hunk, and says who made it. */
+/** Offers the actions for each hunk, and names its author. */
 export class HunkLenses implements CodeLensProvider {
   readonly #model: WorkspaceModel;
   readonly #signal: LensSignal;

@@ -25,8 +25,8 @@ export interface PlacedHunk {
 /**
  * Finds the hunks of a file in a document.
  *
- * What is typed and not saved moves those below it. A hunk over which somebody types is nowhere until the text is saved:
- * nobody can say then what a decision about it would be about.
+ * Unsaved edits move the hunks below them. A hunk that is edited has no place until the text is saved:
+ * a decision about it would be ambiguous.
  *
  * @param document - its lines, without their ends.
  */

@@ -53,15 +53,15 @@ export class StepHunkLenses implements CodeLensProvider {
       const undo = new CodeLens(range, {
         command: "snapd.revertHunks",
         title: "Undo",
-        tooltip: "Take this hunk of the step back",
+        tooltip: "Undo this hunk of the step",
         arguments: [{ kind: "hunk", folder, step, file, hunks: [hunk.index] }],
       });
       const part = review === undefined ? undefined : pendingPart(hunk, review.hunks, step.stepId);
       if (review === undefined || part === undefined) return [undo];
       const keep = new CodeLens(range, {
         command: "snapd.keepHunk",
-        title: part.isAlone ? "Keep" : "Keep with the Changes Beside It",
-        tooltip: part.isAlone ? "Accept this hunk" : "Accept the pending hunk that has this change and others",
+        title: part.isAlone ? "Keep" : "Keep with Adjacent Changes",
+        tooltip: part.isAlone ? "Keep this hunk" : "Keep the pending hunk that contains this change and others",
         arguments: [
           {
             kind: "hunk",
@@ -80,7 +80,7 @@ export class StepHunkLenses implements CodeLensProvider {
     this.#hunks.set(step, known);
     const asked = known.get(name) ?? folder.request("step/hunks", { stepId: step.stepId, file: name });
     known.set(name, asked);
-    // what failed is asked again the next time
+    // a failed request is repeated the next time
     asked.catch(() => known.delete(name));
     return asked;
   }

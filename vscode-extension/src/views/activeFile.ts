@@ -16,7 +16,7 @@ import type { FileIn, WorkspaceModel } from "../model/workspace";
 /**
  * What the active editor shows.
  *
- * @param before - the answer for a tab of which VS Code does not tell what is in it, as of a diff of images.
+ * @param before - the answer for a tab whose content VS Code does not report, such as a diff of images.
  */
 export function activeUri(before: Uri | undefined): Uri | undefined {
   const tab = window.tabGroups.activeTabGroup.activeTab;

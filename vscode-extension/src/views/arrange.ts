@@ -1,4 +1,4 @@
-// Puts what is known of the folders in order for the view: sessions, their turns and steps, what happened between them.
+// Arranges the loaded folders for the view: sessions, their turns and steps, and the events between them.
 
 import { type Entry, type Session, type Step, isEmpty } from "@snapd/client";
 import type { ChangedFile } from "../model/changes";

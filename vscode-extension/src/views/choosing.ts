@@ -66,7 +66,7 @@ export interface ChosenTurn {
   readonly turn: Turn;
 }
 
-/** A turn that the user picks, of those that are meant. */
+/** A turn that the user picks. */
 export async function chooseTurn(
   model: WorkspaceModel,
   isMeant: (turn: Turn) => boolean,

@@ -1,12 +1,12 @@
 // Which nodes of a tree have to be shown anew.
 
 /** What has a name that is its own in the whole tree, and stays. */
-export interface Named {
+export interface Node {
   readonly id: string;
 }
 
 /** A node of a tree, as it is shown. */
-export interface Shown<T extends Named> {
+export interface Shown<T extends Node> {
   readonly item: T;
   /** All that its row is made of, and the rows below it that are no nodes of their own. */
   readonly look: readonly unknown[];
@@ -18,7 +18,7 @@ export interface Shown<T extends Named> {
  *
  * @returns nodes of `after`; "all" where the top of the tree has other nodes, or another order.
  */
-export function differing<T extends Named>(
+export function differing<T extends Node>(
   before: readonly Shown<T>[],
   after: readonly Shown<T>[],
 ): readonly Shown<T>[] | "all" {
@@ -31,7 +31,7 @@ export function differing<T extends Named>(
   });
 }
 
-function sameNodes(before: readonly Shown<Named>[], after: readonly Shown<Named>[]): boolean {
+function sameNodes(before: readonly Shown<Node>[], after: readonly Shown<Node>[]): boolean {
   return before.length === after.length && before.every(({ item }, place) => item.id === after[place]?.item.id);
 }
 

@@ -17,7 +17,7 @@ import type { FileItem } from "./items";
 import { LiveTree } from "./liveTree";
 import { presentInTimeline } from "./presentation";
 import { timelineTree } from "./timeline";
-import { tell, treeItem } from "./treeItems";
+import { describe, treeItem } from "./treeItems";
 import { whileVisible } from "./visibility";
 
 /** Follows the active editor. */
@@ -70,7 +70,7 @@ export class FileTimelineView implements TreeDataProvider<FileItem>, Disposable 
     const followed = this.#uri === undefined ? undefined : followedBy(this.#model, this.#uri);
     const top = followed === undefined ? [] : timelineTree(followed.folder, followed.name, this.#now);
     const isUntouched = followed !== undefined && top.length === 0;
-    tell(
+    describe(
       this.#view,
       followed === undefined ? "" : splitName(followed.name).base,
       isUntouched ? "No step changed this file." : "",

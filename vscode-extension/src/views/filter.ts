@@ -27,7 +27,7 @@ export class SessionFilter {
   async choose(sessionId: string | undefined): Promise<void> {
     await this.#memento.update(KEY, sessionId);
     this.#tellMenus();
-    this.#signal.tell();
+    this.#signal.emit();
   }
 
   /** Calls the listener when another session was chosen. */

@@ -15,11 +15,11 @@ interface Gathered {
  * Puts entries under the turns that they belong to.
  *
  * A turn stands where its prompt, or its first step, was. A step belongs to the turn that it names. What the user changed
- * or undid stands with the step before it, whatever comes later: a row does not move while somebody looks at it.
+ * or undid stands with the step before it, whatever comes later: a visible row does not move.
  *
  * A prompt for which nothing was done is a row too: between the others, it is how people remember what was when. A
  * message without a text says nothing until it has a step. Those of a session whose steps are all parts of other
- * sessions' steps are told nowhere, as that session is not.
+ * sessions' steps are not shown, like that session.
  *
  * @param entries - of one session, newest first, without those that stand below others.
  * @param itemOf - makes the item of one that is no message.

@@ -1,6 +1,6 @@
-// A tree that changes while somebody clicks in it.
+// A tree that stays usable while it changes.
 
-import { type Named, type Shown, differing } from "./differing";
+import { type Node, type Shown, differing } from "./differing";
 
 /**
  * Keeps one object for each node for as long as the node is there, and brings what it says up to date.
@@ -8,7 +8,7 @@ import { type Named, type Shown, differing } from "./differing";
  * VS Code knows the nodes by these objects: a refresh of another object is none, and a command gets the object that was
  * handed out first.
  */
-export class LiveTree<T extends Named> {
+export class LiveTree<T extends Node> {
   #top: readonly Shown<T>[] = [];
   #nodes = new Map<string, Shown<T>>();
 
@@ -23,7 +23,7 @@ export class LiveTree<T extends Named> {
   }
 
   /**
-   * Takes the tree as it is now.
+   * Takes the current tree.
    *
    * @returns what has to be refreshed; undefined stands for everything.
    */

@@ -1,4 +1,4 @@
-// What a made-up resource URI says about an item, so that decorations and file icons find it.
+// Artificial resource URIs that carry an item's marks for decorations and file icons.
 
 import type { FileChange } from "@snapd/client";
 import type { ChangedFile } from "../model/changes";
@@ -27,7 +27,7 @@ export function markUri(name: string, mark: Mark): string {
   return `${MARK_SCHEME}:/${path}?${mark.letter ?? "-"}${mark.undone ? "u" : ""}`;
 }
 
-/** What the query of such a URI says; undefined where it is none. */
+/** The marks in the query of such a URI; undefined for other URIs. */
 export function markOf(query: string): Mark | undefined {
   const found = /^([ADMR-])(u?)$/.exec(query);
   if (found === null) return undefined;

@@ -14,7 +14,7 @@ import type { FolderModel } from "../model/folder";
 import type { WorkspaceModel } from "../model/workspace";
 import { LiveTree } from "./liveTree";
 import { type PendingItem, pendingInWords, pendingTree, presentPending } from "./pendingTree";
-import { rowOf, tell } from "./treeItems";
+import { rowOf, describe } from "./treeItems";
 
 const CLICKS = {
   pendingFolder: undefined,
@@ -79,7 +79,7 @@ export class PendingView implements TreeDataProvider<PendingItem>, Disposable {
   /** Sets what the view shows beside its rows. */
   #tellAround(folders: readonly FolderModel[]): void {
     const problem = folders.find(({ review }) => review.problem !== undefined)?.review.problem;
-    tell(this.#view, "", problem === undefined ? "" : `What is pending cannot be told: ${problem.message}`);
+    describe(this.#view, "", problem === undefined ? "" : `Cannot list pending changes: ${problem.message}`);
     const count = folders.reduce((sum, { review }) => sum + review.totals.files, 0);
     const tooltip = `${pendingInWords(folders)} pending`;
     if (tooltip !== this.#tooltip) {

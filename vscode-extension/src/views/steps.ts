@@ -18,7 +18,7 @@ import type { EntryItem, Item, SessionItem } from "./items";
 import { LiveTree } from "./liveTree";
 import { present } from "./presentation";
 import { type StepsNode, isOpenable, stepsTree } from "./stepsTree";
-import { tell, treeItem } from "./treeItems";
+import { describe, treeItem } from "./treeItems";
 import { whileVisible } from "./visibility";
 
 /** Shows sessions, their turns, steps and files, as they happen. */
@@ -85,7 +85,7 @@ export class StepsView implements TreeDataProvider<Item>, Disposable {
 
   /** What stands below an entry: the parts of a step, and its files. */
   async #belowEntry(item: EntryItem): Promise<Item[]> {
-    // where moved files cannot be told, as after the snapshots have expired, they are shown as deleted and added
+    // moved files that cannot be detected, as after snapshots expired, are shown as deleted and added
     const files = await item.folder.changedFiles(item.entry).catch(() => item.entry.files);
     return [...this.#tree.below(item), ...files.map((file) => fileItem(item, file))];
   }
@@ -125,7 +125,7 @@ export class StepsView implements TreeDataProvider<Item>, Disposable {
   /** Sets what the view shows beside its nodes. */
   #tellAround(folders: readonly FolderModel[]): void {
     const problems = folders.filter(({ problem }) => problem !== undefined);
-    tell(this.#view, this.#filteredName(), messageOf(folders));
+    describe(this.#view, this.#filteredName(), messageOf(folders));
     // VS Code adds up the badges of all views: what is pending has one as well, and running steps are in the status bar
     this.#view.badge =
       problems.length > 0

@@ -36,7 +36,7 @@ interface RowCommand {
  * The commands of the rows, one for each and without arguments.
  *
  * VS Code forgets the arguments of a row's command as soon as it reads the row again. A click before the new row is
- * drawn would be told that there is no such command.
+ * drawn would get an error that the command does not exist.
  */
 class RowCommands {
   readonly #rows = new Map<string, RowCommand>();
@@ -102,8 +102,8 @@ function colorOf({ quiet, agent }: Presentation): ThemeColor | undefined {
   return agent === undefined ? undefined : new ThemeColor(`snapd.agent.${agentColour(agent).name}`);
 }
 
-/** Says something beside the name of a view, and above its nodes; what it says already is not drawn once more. */
-export function tell(view: TreeView<unknown>, description: string, message: string): void {
+/** Sets the description and the message of a view, unless they are the same. */
+export function describe(view: TreeView<unknown>, description: string, message: string): void {
   if (view.description !== description) view.description = description;
   if (view.message !== message) view.message = message;
 }

@@ -82,7 +82,7 @@ class Room {
 
   /** What was told last. */
   get last(): string {
-    return this.ui.told.at(-1)?.message ?? "";
+    return this.ui.notices.at(-1)?.message ?? "";
   }
 }
 
@@ -128,19 +128,19 @@ test("undo of the last step, its button, and that button's button", async (conte
   const step = await at.step("Edit", { "app.py": lines({ 2: "two" }), "new/x.txt": "x\n", "old.bin": null });
   const left = at.files();
   at.ui.buttons = ["Undo", "Undo"];
-  await undoLast(at.world.desk);
+  await undoLast(at.world.host);
   await at.world.settled();
   assert.deepEqual(
-    at.ui.told.map(({ message }) => message),
+    at.ui.notices.map(({ message }) => message),
     [
       "Undid step 1 “Edit”: 2 files restored, 1 deleted.",
-      "Took back the undo of step 1 “Edit”: 2 files restored, 1 deleted.",
-      "Took back the redo of step 1 “Edit”: 2 files restored, 1 deleted.",
+      "Reversed the undo of step 1 “Edit”: 2 files restored, 1 deleted.",
+      "Reversed the redo of step 1 “Edit”: 2 files restored, 1 deleted.",
     ],
   );
   assert.deepEqual(at.files(), START);
   assert.equal(await at.state(step), "undone");
-  await redo(at.world.desk);
+  await redo(at.world.host);
   assert.deepEqual(at.files(), left);
   assert.equal(await at.state(step), "applied");
 });
@@ -149,7 +149,7 @@ test("pressed twice, the last two steps are undone, of whichever session", async
   const at = await room(context, START);
   await at.step("First", { "app.py": lines({ 2: "two" }) });
   await at.step("Second", { "app.py": lines({ 2: "two", 20: "twenty" }) }, "other");
-  await Promise.all([undoLast(at.world.desk), undoLast(at.world.desk).then(() => undoLast(at.world.desk))]);
+  await Promise.all([undoLast(at.world.host), undoLast(at.world.host).then(() => undoLast(at.world.host))]);
   assert.deepEqual(at.files(), START);
 });
 
@@ -187,11 +187,11 @@ test("undo of a turn leaves what came before, between and after its steps; its b
     assert.ok(found);
     return found;
   };
-  const told = async () => {
+  const turnRows = async () => {
     const { messages } = await client.request("session/messages", { sessionId: "one" });
     return messages.map(({ messageId, state, steps }) => [messageId, state, steps]);
   };
-  assert.deepEqual(await told(), [
+  assert.deepEqual(await turnRows(), [
     ["p", "applied", 2],
     ["q", "applied", 1],
   ]);
@@ -202,8 +202,8 @@ test("undo of a turn leaves what came before, between and after its steps; its b
   const pressed = new Promise<void>((resolve) => {
     press = resolve;
   });
-  const tell = at.ui.tell.bind(at.ui);
-  at.ui.tell = (notice) => pressed.then(() => tell(notice));
+  const notify = at.ui.notify.bind(at.ui);
+  at.ui.notify = (notice) => pressed.then(() => notify(notice));
   at.ui.buttons = ["Undo"];
   await at.world.acting.act(undoTurn(at.uri, turn()));
   assert.deepEqual(at.files(), {
@@ -211,16 +211,16 @@ test("undo of a turn leaves what came before, between and after its steps; its b
     "app.py": lines({ 2: "two", 14: "mine", 20: "twenty" }),
   });
   await at.folder.refresh();
-  assert.deepEqual([(await told())[0], turn().state], [["p", "undone", 2], "undone"]);
+  assert.deepEqual([(await turnRows())[0], turn().state], [["p", "undone", 2], "undone"]);
   press();
   await at.world.settled();
   assert.deepEqual(at.files(), left);
-  assert.deepEqual((await told())[0], ["p", "applied", 2], "with the part, which is another session's");
+  assert.deepEqual((await turnRows())[0], ["p", "applied", 2], "with the part, which is another session's");
   assert.deepEqual(
-    at.ui.told.map(({ message }) => message),
+    at.ui.notices.map(({ message }) => message),
     [
       "Undid the turn “Do it”: 1 file restored, 1 merged, 1 deleted.",
-      "Took back the undo of the turn “Do it”: 2 files restored, 1 deleted.",
+      "Reversed the undo of the turn “Do it”: 2 files restored, 1 deleted.",
     ],
   );
 });
@@ -263,7 +263,7 @@ test("of two files in conflict the one that was chosen is overwritten, and comes
   const before = at.files();
   await at.world.acting.act(undoStep(at.uri, step));
   await at.world.settled();
-  const [undone] = at.ui.told.map(({ message }) => message);
+  const [undone] = at.ui.notices.map(({ message }) => message);
   const expected =
     /^Undid step 1 “Edit”: 1 file restored, 1 deleted\. 1 file is in conflict and was left alone \(app\.py: changed since\)\. What was overwritten in b\.py stays in snapshot [0-9a-f]{10}\.$/;
   assert.match(undone ?? "", expected);
@@ -285,7 +285,7 @@ test("a step of which every file is kept counts as undone; skipped, it stays as 
     assert.equal(at.files()["app.py"], lines({ 2: "mine" }));
     if (decision === "Skip") {
       assert.match(at.last, /^Undid nothing of step 1 “Edit”/);
-      assert.deepEqual(at.ui.told[0]?.buttons, ["Details"]);
+      assert.deepEqual(at.ui.notices[0]?.buttons, ["Details"]);
     }
   }
 });
@@ -311,7 +311,7 @@ test("a file that changes while it is decided about is asked about again", async
   };
   at.ui.choices = ["Overwrite", "Skip"];
   await at.world.acting.act(undoStep(at.uri, step));
-  assert.match(at.ui.lists[1]?.placeholder ?? "", /^Something changed meanwhile\. /);
+  assert.match(at.ui.lists[1]?.placeholder ?? "", /^Something has changed since\. /);
   assert.equal(at.files()["app.py"], lines({ 2: "mine, and newer" }));
 });
 
@@ -340,19 +340,19 @@ test("hunks are chosen by the lines of either side; the button brings the bytes 
   });
   at.world.shown = shown("after", after, { first: 28, last: 28 }, { first: 1, last: 1 });
   at.ui.buttons = ["Undo"];
-  await revertSelected(at.world.desk, undefined);
+  await revertSelected(at.world.host, undefined);
   assert.equal(at.files()["app.py"], lines({ 15: "fifteen" }));
   await at.world.settled();
   assert.equal(at.files()["app.py"], after);
   at.world.shown = shown("before", lines(), { first: 15, last: 15 });
-  await revertSelected(at.world.desk, undefined);
+  await revertSelected(at.world.host, undefined);
   assert.equal(at.files()["app.py"], lines({ 2: "two", 28: "twenty-eight" }));
   assert.equal(await at.state(step), "applied");
   assert.deepEqual(at.ui.lists, [], "nobody was asked");
   // where no hunk is: the user is asked
   at.world.shown = shown("before", lines(), { first: 22, last: 22 });
   at.ui.choices = [["@@ -1,5 +1,5 @@"]];
-  await revertSelected(at.world.desk, undefined);
+  await revertSelected(at.world.host, undefined);
   assert.equal(at.files()["app.py"], lines({ 28: "twenty-eight" }));
 });
 
@@ -387,12 +387,12 @@ test("the button of a revert leaves alone what was changed since, also where a s
     const at = await room(context, { ...START, "b.py": lines() });
     const step = await at.step("Edit", { "app.py": lines({ 2: "two" }), "b.py": lines({ 2: "two" }) });
     const left = at.files();
-    const tell = at.ui.tell.bind(at.ui);
+    const notify = at.ui.notify.bind(at.ui);
     at.ui.buttons = ["Undo"];
     at.ui.choices = [decision];
-    at.ui.tell = async (notice) => {
-      const button = await tell(notice);
-      if (at.ui.told.length === 1) {
+    at.ui.notify = async (notice) => {
+      const button = await notify(notice);
+      if (at.ui.notices.length === 1) {
         at.write({ "app.py": lines({ 29: "mine" }) });
         if (tracked) await at.client.request("snapshot/track", {});
       }
@@ -417,9 +417,9 @@ test("the workspace goes back to before a step, as it was shown; the button brin
   const now = at.files();
   await at.folder.refresh();
   const target = { folder: at.folder, step };
-  await restoreWorkspace(at.world.desk, target);
+  await restoreWorkspace(at.world.host, target);
   at.ui.choices = ["$(history) Restore..."];
-  await restoreWorkspace(at.world.desk, target);
+  await restoreWorkspace(at.world.host, target);
   assert.deepEqual(at.files(), now, "cancelled at both questions");
   assert.deepEqual(at.ui.asked, [
     {
@@ -434,12 +434,12 @@ test("the workspace goes back to before a step, as it was shown; the button brin
   at.ui.answers = ["Restore All"];
   at.ui.buttons = ["Undo"];
   const seen: Files[] = [];
-  const tell = at.ui.tell.bind(at.ui);
-  at.ui.tell = (notice) => {
+  const notify = at.ui.notify.bind(at.ui);
+  at.ui.notify = (notice) => {
     seen.push(at.files());
-    return tell(notice);
+    return notify(notice);
   };
-  await restoreWorkspace(at.world.desk, target);
+  await restoreWorkspace(at.world.host, target);
   await at.world.settled();
   assert.equal(at.ui.compared.length, 2);
   assert.deepEqual(seen, [START, now]);
@@ -451,7 +451,7 @@ test("a restore that keeps later changes, and one that is asked again because a 
   at.write({ "app.py": lines({ 2: "two", 29: "mine" }), "mine.txt": "mine\n" });
   at.ui.choices = ["$(history) Restore..."];
   at.ui.answers = ["Restore, Keep Later Changes"];
-  await restoreWorkspace(at.world.desk, { folder: at.folder, step });
+  await restoreWorkspace(at.world.host, { folder: at.folder, step });
   await at.world.settled();
   assert.deepEqual(at.files(), { ...START, "app.py": lines({ 29: "mine" }), "mine.txt": "mine\n" });
   const ask = at.ui.ask.bind(at.ui);
@@ -461,10 +461,10 @@ test("a restore that keeps later changes, and one that is asked again because a 
   };
   at.ui.choices = ["$(history) Restore...", "$(history) Restore..."];
   at.ui.answers = ["Restore All"];
-  await restoreWorkspace(at.world.desk, { folder: at.folder, step });
+  await restoreWorkspace(at.world.host, { folder: at.folder, step });
   await at.world.settled();
   const { detail } = at.ui.asked[2] ?? {};
-  assert.match(detail ?? "", /^Something changed meanwhile\. 1 file to restore, 2 to delete\..*more\.txt/);
+  assert.match(detail ?? "", /^Something has changed since\. 1 file to restore, 2 to delete\..*more\.txt/);
   const now = { ...START, "app.py": lines({ 29: "mine" }), "mine.txt": "mine\n", "more.txt": "more\n" };
   assert.deepEqual(at.files(), now, "what was not shown was not done");
 });
@@ -513,38 +513,38 @@ test("what is pending is kept and undone as it was shown; the button makes it pe
   assert.deepEqual(await shown(), ["app.py 2 2", "new.txt 1 1"]);
   const old = target("app.py");
 
-  await keepFile(at.world.desk, target("new.txt"));
+  await keepFile(at.world.host, target("new.txt"));
   assert.deepEqual(await shown(), ["app.py 2 2"]);
   const left = at.files();
   at.ui.buttons = ["Undo"];
-  await undoFile(at.world.desk, target("app.py"));
+  await undoFile(at.world.host, target("app.py"));
   await at.world.settled();
   assert.deepEqual(at.files(), left, "the button brought it back");
   assert.deepEqual(
-    at.ui.told.map(({ message }) => message),
+    at.ui.notices.map(({ message }) => message),
     [
       "Undid the pending changes of app.py: 1 file restored.",
-      "Took back the undo of the pending changes of app.py: 1 file restored.",
+      "Reversed the undo of the pending changes of app.py: 1 file restored.",
     ],
   );
   assert.deepEqual(await shown(), ["app.py 2 2"]);
   at.ui.answers = ["Keep All"];
-  await keepAll(at.world.desk);
+  await keepAll(at.world.host);
   await at.world.settled();
   assert.deepEqual(await shown(), []);
   assert.deepEqual(at.files(), left, "what is kept stays as it is");
 
   const kept = lines({ 2: "two", 20: "twenty", 29: "mine" });
   await at.step("Again", { "app.py": kept.replace("line 5\n", "five\n") });
-  await at.world.acting.attempt("keep it", () => keepFile(at.world.desk, old));
+  await at.world.acting.attempt("keep it", () => keepFile(at.world.host, old));
   await at.world.settled();
   assert.match(at.last, /Snapd did not keep it: app\.py has changed since it was shown/);
   assert.deepEqual(await shown(), ["app.py 1 1"]);
   at.ui.buttons = ["Undo", "Undo"];
-  await undoFile(at.world.desk, target("app.py"));
+  await undoFile(at.world.host, target("app.py"));
   await at.world.settled();
   assert.equal(at.files()["app.py"], kept, "the button of the button undid it again");
-  assert.match(at.last, /^Took back the undo of the undo of the pending changes of app\.py: 1 file restored\.$/);
+  assert.match(at.last, /^Reversed the undo of the undo of the pending changes of app\.py: 1 file restored\.$/);
   assert.deepEqual(await shown(), []);
 });
 
@@ -553,7 +553,7 @@ test("a snapshot is named, with what was skipped and what is not saved", async (
   await at.client.changeSettings({ maxFileSize: 1000 });
   at.write({ "big.bin": "x".repeat(2000) });
   at.ui.documents = [{ ...unsavedDocument("app.py"), paths: [path.join(at.root, "app.py")] }];
-  await snapshotNow(at.world.desk);
+  await snapshotNow(at.world.host);
   await at.world.settled();
   const { lastHash } = await at.client.request("snapshot/status", {});
   assert.equal(

@@ -7,7 +7,7 @@ import type { Comparison, List, Notice, Question, Ui, WholeComparison } from "..
 import type { UnsavedDocument } from "../../src/acting/unsaved";
 import type { Finished, World } from "../../src/acting/world";
 import { type Turn, type TurnId, turnKey, turnsOf } from "../../src/model/turns";
-import type { Desk, ShownFile, Target } from "../../src/commands/desk";
+import type { CommandHost, ShownFile, Target } from "../../src/commands/host";
 
 export const FOLDER = "file:///work/web";
 export const BEFORE = "b".repeat(40);
@@ -17,7 +17,7 @@ export const NOW = "c".repeat(40);
 /** A user: each question takes the next answer of its kind; without one, the user cancels. */
 export class FakeUi implements Ui {
   readonly asked: Question[] = [];
-  readonly told: Notice[] = [];
+  readonly notices: Notice[] = [];
   readonly lists: List<unknown>[] = [];
   readonly compared: (Comparison | WholeComparison)[] = [];
   readonly opened: string[] = [];
@@ -34,8 +34,8 @@ export class FakeUi implements Ui {
     this.asked.push(question);
     return Promise.resolve(this.answers.shift());
   }
-  tell(notice: Notice): Promise<string | undefined> {
-    this.told.push(notice);
+  notify(notice: Notice): Promise<string | undefined> {
+    this.notices.push(notice);
     return Promise.resolve(this.buttons.shift());
   }
   choose<T>(list: List<T>): Promise<T | undefined> {
@@ -201,7 +201,7 @@ export class FakeWorld implements World {
     },
   };
 
-  get desk(): Desk {
+  get host(): CommandHost {
     return {
       world: this,
       acting: this.acting,

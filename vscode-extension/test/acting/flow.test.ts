@@ -27,7 +27,7 @@ test("an undo is foretold, done and told", async () => {
     { method: "session/undo", params: { ...UNDO, dryRun: false } },
   ]);
   assert.deepEqual(world.flushes, [0, 1], "unsaved text is told before each request");
-  assert.deepEqual(world.ui.told, [
+  assert.deepEqual(world.ui.notices, [
     {
       severity: "info",
       message: "Undid step 3 “Edit app.py”: 1 file restored, 1 merged.",
@@ -51,7 +51,7 @@ test("unsaved text is asked about, by name; cancelled, nothing is written and no
     },
   ]);
   assert.deepEqual(folder.writes, []);
-  assert.deepEqual([world.ui.saved, world.ui.discarded, world.ui.told], [[], [], []]);
+  assert.deepEqual([world.ui.saved, world.ui.discarded, world.ui.notices], [[], [], []]);
 });
 
 for (const [answer, kind] of [
@@ -100,8 +100,8 @@ test("a document that cannot be saved ends it, and nothing is written", async ()
   assert.equal(await world.acting.act(undoStep(FOLDER, step())), false);
   await world.settled();
   assert.deepEqual(folder.writes, []);
-  assert.equal(world.ui.told[0]?.severity, "error");
-  assert.match(world.ui.told[0].message, /could not undo step 3 “Edit app.py”: disk full/);
+  assert.equal(world.ui.notices[0]?.severity, "error");
+  assert.match(world.ui.notices[0].message, /could not undo step 3 “Edit app.py”: disk full/);
 });
 
 const CONFLICTS = ["app.py", "util.py"].map((file) => outcome(file, "conflict", "changedSince"));
@@ -160,7 +160,7 @@ test("conflicts are decided file by file before anything is written, and then ex
     ],
   );
   assert.equal(
-    world.ui.told[0]?.message,
+    world.ui.notices[0]?.message,
     "Undid step 3 “Edit app.py”: 2 files restored. 1 file was kept (util.py: changed since). " +
       "What was overwritten in app.py stays in snapshot cccccccccc.",
   );
@@ -183,7 +183,7 @@ test("the list of conflicts says who changed the file, and in which lines", asyn
     [undefined, "changed since by you and Codex, line 12: “mine” would become “before”", "changed since by a restore"],
   );
   assert.deepEqual(folder.writes, [], "whoever leaves the list has nothing done");
-  assert.deepEqual(world.ui.told, []);
+  assert.deepEqual(world.ui.notices, []);
 });
 
 test("the icons of a row decide without another list, and the keys stay at the row", async () => {
@@ -239,7 +239,7 @@ test("what is skipped stays in conflict, and the message says so", async () => {
   world.ui.choices = ["Skip"];
   await world.acting.act(undoStep(FOLDER, step()));
   await world.settled();
-  assert.deepEqual(world.ui.told[0], {
+  assert.deepEqual(world.ui.notices[0], {
     severity: "warning",
     message:
       "Undid step 3 “Edit app.py”: 1 file restored. " +
@@ -266,7 +266,7 @@ test("if a file changed while a person decided, it is asked again", async () => 
   };
   world.ui.choices = ["app.py: Overwrite", "$(arrow-right) Go On", "app.py: Keep", "$(arrow-right) Go On"];
   await world.acting.act(undoStep(FOLDER, step()));
-  assert.match(world.ui.lists[2]?.placeholder ?? "", /^Something changed meanwhile\. /);
+  assert.match(world.ui.lists[2]?.placeholder ?? "", /^Something has changed since\. /);
   assert.deepEqual(
     folder.writes.map(({ params }) => params["decisions"]),
     [{ "app.py": "keep" }],
@@ -299,7 +299,7 @@ test("a conflict of hunks is overwritten with the same hunks; keeping it would d
     world.ui.lists[0]?.rows.map(({ label }) => label),
     ["Skip", "Overwrite", "Open Diff"],
   );
-  assert.match(world.ui.told[0]?.message ?? "", /^Reverted 2 hunks of app.py .*stays in snapshot cccccccccc\.$/);
+  assert.match(world.ui.notices[0]?.message ?? "", /^Reverted 2 hunks of app.py .*stays in snapshot cccccccccc\.$/);
 });
 
 test("what is overwritten by a redo becomes what the step left", async () => {
@@ -320,11 +320,11 @@ test("the undo of an undo is a redo, where that is of the same step; its own und
     ["session/undo", "session/redo", "session/undo"],
   );
   assert.deepEqual(
-    world.ui.told.map(({ message }) => message.split(":")[0]),
+    world.ui.notices.map(({ message }) => message.split(":")[0]),
     [
       "Undid step 3 “Edit app.py”",
-      "Took back the undo of step 3 “Edit app.py”",
-      "Took back the redo of step 3 “Edit app.py”",
+      "Reversed the undo of step 3 “Edit app.py”",
+      "Reversed the redo of step 3 “Edit app.py”",
     ],
   );
 });
@@ -367,8 +367,8 @@ for (const [name, redo] of [
       params: { patches: [{ hash: BEFORE, files: ["app.py"] }], onConflict: "merge", dryRun: false },
     });
     assert.equal(
-      world.ui.told.at(-1)?.message,
-      "Took back the undo of step 3 “Edit app.py”: 1 file restored. " +
+      world.ui.notices.at(-1)?.message,
+      "Reversed the undo of step 3 “Edit app.py”: 1 file restored. " +
         "1 file is in conflict and was left alone (util.py: changed since). " +
         "The session has continued, so its steps are listed as before.",
     );
@@ -409,7 +409,7 @@ test("details open what was done to a file, or the file; the buttons are there a
     },
   ]);
   assert.deepEqual(world.ui.opened, ["util.py"]);
-  assert.equal(world.ui.told.length, 3);
+  assert.equal(world.ui.notices.length, 3);
 });
 
 test("which notifications are wanted", async () => {
@@ -420,17 +420,17 @@ test("which notifications are wanted", async () => {
   };
   const expected = { all: ["info", "warning", "error"], problems: ["warning", "error"], off: ["error"] } as const;
   for (const wanted of ["all", "problems", "off"] as const) {
-    const told: string[] = [];
+    const severities: string[] = [];
     for (const each of Object.values(files)) {
       const world = new FakeWorld(answering(each));
       world.wanted = wanted;
       world.ui.choices = ["Skip"];
       await world.acting.act(undoStep(FOLDER, step()));
       await world.settled();
-      told.push(...world.ui.told.map(({ severity }) => severity));
+      severities.push(...world.ui.notices.map(({ severity }) => severity));
       assert.match(world.logged.join(), /Undid step 3/, "the log has it all");
     }
-    assert.deepEqual(told, expected[wanted]);
+    assert.deepEqual(severities, expected[wanted]);
   }
 });
 
@@ -455,8 +455,8 @@ for (const [error, sentence] of FAILURES) {
     world.ui.buttons = ["Show Log"];
     assert.equal(await world.acting.act(undoStep(FOLDER, step())), false);
     await world.settled();
-    assert.equal(world.ui.told[0]?.severity, "error");
-    assert.match(world.ui.told[0].message, sentence);
+    assert.equal(world.ui.notices[0]?.severity, "error");
+    assert.match(world.ui.notices[0].message, sentence);
     assert.equal(world.ui.logShown, 1);
   });
 }

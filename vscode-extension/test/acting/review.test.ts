@@ -26,7 +26,7 @@ function room(files: readonly PendingFile[], answer?: (method: string) => unknow
 async function run(world: FakeWorld, command: () => Promise<void>): Promise<string | undefined> {
   await world.acting.attempt("do it", command);
   await world.settled();
-  return world.ui.told.at(-1)?.message;
+  return world.ui.notices.at(-1)?.message;
 }
 
 function target(file: PendingFile) {
@@ -35,7 +35,7 @@ function target(file: PendingFile) {
 
 test("a file is kept with the id that was shown, after all that is typed was told", async () => {
   const { folder, world } = room([]);
-  await run(world, () => keepFile(world.desk, target(pending("app.py", "7"))));
+  await run(world, () => keepFile(world.host, target(pending("app.py", "7"))));
   assert.deepEqual(folder.sent, [{ method: "review/keep", params: { files: ["app.py"], expect: { "app.py": "7" } } }]);
   assert.deepEqual(world.flushes, [0]);
   assert.equal(folder.review.refreshed, 1);
@@ -44,20 +44,20 @@ test("a file is kept with the id that was shown, after all that is typed was tol
 test("a file whose name is no UTF-8 goes by its URI", async () => {
   const { folder, world } = room([]);
   const uri = `${FOLDER}/%FF`;
-  await run(world, () => keepFile(world.desk, target({ ...pending("\ufffd", "7"), uri })));
+  await run(world, () => keepFile(world.host, target({ ...pending("\ufffd", "7"), uri })));
   assert.deepEqual(folder.sent[0]?.params, { files: [uri], expect: { [uri]: "7" } });
 });
 
 test("a file is undone as every action: foretold, done and told, with a button that takes it back", async () => {
   const { folder, world, ui } = room([]);
-  const told = await run(world, () => undoFile(world.desk, target(pending("app.py", "7"))));
+  const text = await run(world, () => undoFile(world.host, target(pending("app.py", "7"))));
   const params = { files: ["app.py"], expect: { "app.py": "7" }, onConflict: "merge" };
   assert.deepEqual(folder.sent, [
     { method: "review/revert", params: { ...params, details: "counts", dryRun: true } },
     { method: "review/revert", params: { ...params, dryRun: false } },
   ]);
-  assert.equal(told, "Undid the pending changes of app.py: 1 file restored.");
-  assert.deepEqual(ui.told[0]?.buttons, ["Undo", "Details"]);
+  assert.equal(text, "Undid the pending changes of app.py: 1 file restored.");
+  assert.deepEqual(ui.notices[0]?.buttons, ["Undo", "Details"]);
   assert.equal(folder.review.refreshed, 1);
 });
 
@@ -65,11 +65,11 @@ for (const [name, command] of [["kept", keepFile] as const, ["undone", undoFile]
   test(`a file with unsaved text is not ${name}, and the message names it`, async () => {
     const { folder, world, ui } = room([]);
     ui.documents = [unsavedDocument("app.py")];
-    const told = await run(world, () => command(world.desk, target(pending("app.py"))));
-    assert.match(told ?? "", /app\.py has unsaved text\. Save it first/);
+    const text = await run(world, () => command(world.host, target(pending("app.py"))));
+    assert.match(text ?? "", /app\.py has unsaved text\. Save it first/);
     assert.deepEqual(folder.writes, []);
     ui.documents = [unsavedDocument("other.py")];
-    await run(world, () => command(world.desk, target(pending("app.py"))));
+    await run(world, () => command(world.host, target(pending("app.py"))));
     assert.equal(folder.writes.length, 1);
   });
 
@@ -77,9 +77,9 @@ for (const [name, command] of [["kept", keepFile] as const, ["undone", undoFile]
     const { folder, world } = room([], () => {
       throw new SnapdError("app.py has changed since it was shown", 1017, { kind: "fileChanged", file: "app.py" });
     });
-    const told = await run(world, () => command(world.desk, target(pending("app.py"))));
+    const text = await run(world, () => command(world.host, target(pending("app.py"))));
     assert.match(
-      told ?? "",
+      text ?? "",
       /Snapd did not .*: app\.py has changed since it was shown\. Look at the changes as they are now/,
     );
     assert.equal(folder.review.refreshed, 1);
@@ -89,65 +89,65 @@ for (const [name, command] of [["kept", keepFile] as const, ["undone", undoFile]
 test("from the palette it is the file of the active editor, or one that the user is asked for", async () => {
   const { folder, world, ui } = room([pending("app.py", "1"), pending("util.py", "2")]);
   world.shown = { folder: FOLDER, file: "util.py" };
-  await run(world, () => keepFile(world.desk, undefined));
+  await run(world, () => keepFile(world.host, undefined));
   assert.deepEqual(folder.sent.at(-1)?.params, { files: ["util.py"], expect: { "util.py": "2" } });
   world.shown = { folder: FOLDER, file: "other.py" };
   ui.choices = ["app.py"];
-  await run(world, () => keepFile(world.desk, undefined));
+  await run(world, () => keepFile(world.host, undefined));
   assert.deepEqual(folder.sent.at(-1)?.params, { files: ["app.py"], expect: { "app.py": "1" } });
-  await run(world, () => keepFile(world.desk, undefined));
+  await run(world, () => keepFile(world.host, undefined));
   assert.equal(folder.sent.length, 2, "cancelled, nothing is kept");
 });
 
 test("all is kept that was listed, and no file that came since; the user hears how much it is", async () => {
   const { folder, world, ui } = room([pending("app.py", "1"), pending("util.py", "2")]);
-  await run(world, () => keepAll(world.desk));
+  await run(world, () => keepAll(world.host));
   assert.deepEqual(folder.sent, [], "cancelled, nothing is kept");
   ui.answers = ["Keep All"];
-  const told = await run(world, () => keepAll(world.desk));
+  const text = await run(world, () => keepAll(world.host));
   assert.match(ui.asked[0]?.message ?? "", /Keep all pending changes of 2 files\?/);
   assert.match(ui.asked[0]?.detail ?? "", /^2 lines added, 2 removed\. The files stay/);
   assert.deepEqual(folder.sent, [
     { method: "review/keep", params: { files: ["app.py", "util.py"], expect: { "app.py": "1", "util.py": "2" } } },
   ]);
-  assert.equal(told, "Kept the pending changes of 2 files.");
+  assert.equal(text, "Kept the pending changes of 2 files.");
 });
 
 test("all means the files that are not listed too", async () => {
   const { folder, world, ui } = room([pending("app.py", "1")]);
   folder.review.unlisted = [pending("more.py", "3")];
   ui.answers = ["Keep All"];
-  await run(world, () => keepAll(world.desk));
+  await run(world, () => keepAll(world.host));
   assert.deepEqual(folder.sent[0]?.params["files"], ["app.py", "more.py"]);
 });
 
 test("where nothing is pending, that is said", async () => {
   const { folder, world } = room([]);
-  assert.match((await run(world, () => keepAll(world.desk))) ?? "", /Nothing is pending in web\./);
-  assert.match((await run(world, () => undoFile(world.desk, undefined))) ?? "", /Nothing is pending in web\./);
+  assert.match((await run(world, () => keepAll(world.host))) ?? "", /Nothing is pending in web\./);
+  assert.match((await run(world, () => undoFile(world.host, undefined))) ?? "", /Nothing is pending in web\./);
   assert.deepEqual(folder.sent, []);
 });
 
 test("a hunk is kept or undone by its index, with the id that was shown: that of the lens, or of the cursor", async () => {
   const { folder, world } = room([]);
   const lens = { ...target(pending("app.py", "7")), hunks: [2] };
-  await run(world, () => keepHunk(world.desk, lens));
+  await run(world, () => keepHunk(world.host, lens));
   const params = { file: "app.py", hunks: [2], expect: { "app.py": "7" } };
   assert.deepEqual(folder.writes, [{ method: "review/keep", params }]);
   world.hunk = lens;
-  const told = await run(world, () => undoHunk(world.desk, undefined));
+  const text = await run(world, () => undoHunk(world.host, undefined));
   assert.deepEqual(folder.writes.at(-1)?.params, { ...params, onConflict: "merge", dryRun: false });
-  assert.equal(told, "Undid 1 hunk of app.py: 1 file restored.");
+  assert.equal(text, "Undid 1 hunk of app.py: 1 file restored.");
 });
 
 test("the only hunk of a new file stands for the file", async () => {
   const { folder, world } = room([]);
-  await run(world, () => undoHunk(world.desk, target(pending("app.py", "7"))));
+  await run(world, () => undoHunk(world.host, target(pending("app.py", "7"))));
   assert.deepEqual(folder.writes[0]?.params["files"], ["app.py"]);
 });
 
 test("without a hunk at the cursor nothing is done, and a message says what to do", async () => {
   const { folder, world } = room([pending("app.py")]);
-  assert.match((await run(world, () => keepHunk(world.desk, undefined))) ?? "", /in no pending hunk/);
+  assert.match((await run(world, () => keepHunk(world.host, undefined))) ?? "", /in no pending hunk/);
   assert.deepEqual(folder.sent, []);
 });

@@ -67,11 +67,11 @@ test("a turn is undone as a step is, and the button does all of it again", async
     ],
   );
   assert.deepEqual(
-    world.ui.told.map(({ message }) => message),
+    world.ui.notices.map(({ message }) => message),
     [
       "Undid the turn “Fix it”: 1 file restored, 1 merged.",
-      "Took back the undo of the turn “Fix it”: 1 file restored, 1 merged.",
-      "Took back the redo of the turn “Fix it”: 1 file restored, 1 merged.",
+      "Reversed the undo of the turn “Fix it”: 1 file restored, 1 merged.",
+      "Reversed the redo of the turn “Fix it”: 1 file restored, 1 merged.",
     ],
   );
 });
@@ -95,10 +95,10 @@ test("unsaved text is asked about; where nothing could be undone, that is said",
   await world.acting.act(undoTurn(FOLDER, turn()));
   await world.settled();
   assert.match(
-    world.ui.told[0]?.message ?? "",
+    world.ui.notices[0]?.message ?? "",
     /^Undid nothing of the turn “Fix it”: no file was changed\. 1 file is in/,
   );
-  assert.deepEqual(world.ui.told[0]?.buttons, ["Details"]);
+  assert.deepEqual(world.ui.notices[0]?.buttons, ["Details"]);
   const held = answering(() => [outcome("app.py", "restored")]);
   const other = new FakeWorld(held);
   other.ui.documents = [unsavedDocument("app.py")];
@@ -130,15 +130,15 @@ test("a running turn is ended only after a question", async () => {
   folder.entries = [entryOf(open), ...ENTRIES];
   const world = new FakeWorld(folder);
   const target = { folder, turn: turn(folder.entries) };
-  await undoWholeTurn(world.desk, target);
+  await undoWholeTurn(world.host, target);
   assert.deepEqual(folder.sent, []);
   assert.equal(world.ui.asked[0]?.message, "The turn “Fix it” is still running.");
   world.ui.answers = ["End and Undo"];
-  await undoWholeTurn(world.desk, target);
+  await undoWholeTurn(world.host, target);
   assert.equal(folder.writes.length, 1);
   // it has ended since it was shown
   folder.entries = ENTRIES;
-  await undoWholeTurn(world.desk, target);
+  await undoWholeTurn(world.host, target);
   assert.equal(world.ui.asked.length, 2);
   assert.equal(folder.writes.length, 2);
 });
@@ -150,12 +150,12 @@ test("from the palette only turns that can be undone are listed", async () => {
   folder.entries = [messageOf("asked", "And why?"), entryOf(undone), entryOf(idle), ...ENTRIES];
   const world = new FakeWorld(folder);
   world.ui.choices = ["Fix it"];
-  await undoWholeTurn(world.desk, undefined);
+  await undoWholeTurn(world.host, undefined);
   assert.deepEqual(
     world.ui.lists[0]?.rows.map(({ label, description, detail }) => [label, description, detail]),
     [["Fix it", "2 steps", "app.py, util.py"]],
   );
   assert.deepEqual(folder.writes[0]?.params, { ...UNDO, dryRun: false });
   folder.entries = [];
-  await assert.rejects(undoWholeTurn(world.desk, undefined), /There is no such turn in web\./);
+  await assert.rejects(undoWholeTurn(world.host, undefined), /There is no such turn in web\./);
 });

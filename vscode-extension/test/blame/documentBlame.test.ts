@@ -6,7 +6,7 @@ import { FakeConnection } from "../model/fakeConnection";
 import { FakeDocument } from "./fakeDocument";
 
 /** A file on the disk, a daemon that says who wrote its lines, and an editor with it. */
-class Desk {
+class Editor {
   readonly document: FakeDocument;
   readonly blame: DocumentBlame;
   readonly connection = new FakeConnection();
@@ -15,7 +15,7 @@ class Desk {
   disk: string | undefined;
   isConnected = true;
   isOpen = true;
-  told = 0;
+  changes = 0;
   /** Done before the daemon answers. */
   meanwhile: () => void = () => undefined;
 
@@ -28,14 +28,14 @@ class Desk {
       read: () => Promise.resolve(this.disk),
       log: { warn: (message) => this.warnings.push(message) },
     });
-    this.blame.onDidChange(() => (this.told += 1));
+    this.blame.onDidChange(() => (this.changes += 1));
   }
 
   #folder() {
     const { connection, isConnected } = this;
     return {
       isConnected,
-      request: ((method, params) => connection.request(method, params)) as Desk["connection"]["request"],
+      request: ((method, params) => connection.request(method, params)) as Editor["connection"]["request"],
     };
   }
 
@@ -90,157 +90,157 @@ function nameOf(author: Author | undefined): string | undefined {
 
 describe("the authors of a document", () => {
   it("are asked for once, as long as text and history are the same", async () => {
-    const desk = new Desk("one\ntwo\nthree\n");
-    assert.deepEqual(desk.authors(), [undefined, undefined, undefined, undefined]);
-    await Promise.all([desk.refresh(), desk.refresh()]);
-    await desk.refresh();
-    assert.deepEqual(desk.authors(), ["user", "claude", "claude", undefined]);
-    assert.deepEqual([desk.asked, desk.told], [1, 1]);
-    desk.blame.outdate();
-    desk.answerBy("step", "codex");
-    assert.deepEqual(desk.authors(), ["user", "claude", "claude", undefined]);
-    await desk.refresh();
-    assert.deepEqual(desk.authors(), ["user", "codex", "codex", undefined]);
-    assert.equal(desk.asked, 2);
+    const editor = new Editor("one\ntwo\nthree\n");
+    assert.deepEqual(editor.authors(), [undefined, undefined, undefined, undefined]);
+    await Promise.all([editor.refresh(), editor.refresh()]);
+    await editor.refresh();
+    assert.deepEqual(editor.authors(), ["user", "claude", "claude", undefined]);
+    assert.deepEqual([editor.asked, editor.changes], [1, 1]);
+    editor.blame.outdate();
+    editor.answerBy("step", "codex");
+    assert.deepEqual(editor.authors(), ["user", "claude", "claude", undefined]);
+    await editor.refresh();
+    assert.deepEqual(editor.authors(), ["user", "codex", "codex", undefined]);
+    assert.equal(editor.asked, 2);
   });
 
   it("move with what is typed, which is the user's, and stay until the answer after the save", async () => {
-    const desk = new Desk("one\ntwo\n");
-    await desk.refresh();
-    desk.type([1, 0], [1, 0], "typed\n");
-    assert.deepEqual(desk.authors(), ["user", "typed", "claude", undefined]);
-    await desk.refresh();
-    assert.deepEqual(desk.authors(), ["user", "typed", "claude", undefined]);
-    desk.type([0, 0], [0, 0], "x");
-    await desk.refresh();
-    assert.deepEqual(desk.authors(), ["typed", "typed", "claude", undefined]);
+    const editor = new Editor("one\ntwo\n");
+    await editor.refresh();
+    editor.type([1, 0], [1, 0], "typed\n");
+    assert.deepEqual(editor.authors(), ["user", "typed", "claude", undefined]);
+    await editor.refresh();
+    assert.deepEqual(editor.authors(), ["user", "typed", "claude", undefined]);
+    editor.type([0, 0], [0, 0], "x");
+    await editor.refresh();
+    assert.deepEqual(editor.authors(), ["typed", "typed", "claude", undefined]);
     // once for the first character: before it is reported as unsaved, it might come from the disk
-    assert.equal(desk.asked, 2);
-    desk.save();
-    assert.deepEqual(desk.authors(), ["typed", "typed", "claude", undefined]);
-    await desk.refresh();
-    assert.deepEqual(desk.authors(), ["user", "claude", "claude", undefined]);
-    await desk.refresh();
-    assert.equal(desk.asked, 3);
+    assert.equal(editor.asked, 2);
+    editor.save();
+    assert.deepEqual(editor.authors(), ["typed", "typed", "claude", undefined]);
+    await editor.refresh();
+    assert.deepEqual(editor.authors(), ["user", "claude", "claude", undefined]);
+    await editor.refresh();
+    assert.equal(editor.asked, 3);
   });
 
   it("are still those of the saved text where somebody types before the daemon answers", async () => {
-    const desk = new Desk("one\ntwo\n");
-    desk.meanwhile = () => {
-      desk.type([0, 0], [0, 0], "typed\n");
+    const editor = new Editor("one\ntwo\n");
+    editor.meanwhile = () => {
+      editor.type([0, 0], [0, 0], "typed\n");
     };
-    await desk.refresh();
-    assert.deepEqual(desk.authors(), ["typed", "user", "claude", undefined]);
+    await editor.refresh();
+    assert.deepEqual(editor.authors(), ["typed", "user", "claude", undefined]);
   });
 
   it("of a document that was changed before are known at both ends of the text", async () => {
-    const desk = new Desk("one\ntwo\nthree\n");
-    desk.document.isDirty = true;
-    desk.document.replace([1, 0], [1, 3], "TWO");
-    await desk.refresh();
-    assert.deepEqual(desk.authors(), ["user", undefined, "claude", undefined]);
+    const editor = new Editor("one\ntwo\nthree\n");
+    editor.document.isDirty = true;
+    editor.document.replace([1, 0], [1, 3], "TWO");
+    await editor.refresh();
+    assert.deepEqual(editor.authors(), ["user", undefined, "claude", undefined]);
   });
 
   it("are told of no text but that on the disk", async () => {
-    const desk = new Desk("one\ntwo\n");
-    desk.disk = "one\ntwo by an agent\n";
-    await desk.refresh();
-    assert.equal(desk.asked, 0);
+    const editor = new Editor("one\ntwo\n");
+    editor.disk = "one\ntwo by an agent\n";
+    await editor.refresh();
+    assert.equal(editor.asked, 0);
     // the editor reads the file again
-    desk.blame.changed(desk.document, [desk.document.replace([1, 3], [1, 3], " by an agent")]);
-    await desk.refresh();
-    assert.deepEqual(desk.authors(), ["user", "claude", undefined]);
+    editor.blame.changed(editor.document, [editor.document.replace([1, 3], [1, 3], " by an agent")]);
+    await editor.refresh();
+    assert.deepEqual(editor.authors(), ["user", "claude", undefined]);
   });
 
   it("are nobody's in lines that an agent wrote under the editor, until the daemon answers", async () => {
-    const desk = new Desk("one\ntwo\n");
-    await desk.refresh();
-    desk.disk = "one\nagent\ntwo\n";
-    desk.blame.changed(desk.document, [desk.document.replace([1, 0], [1, 0], "agent\n")]);
-    assert.deepEqual(desk.authors(), ["user", undefined, "claude", undefined]);
-    await desk.refresh();
-    assert.deepEqual(desk.authors(), ["user", "claude", "claude", undefined]);
+    const editor = new Editor("one\ntwo\n");
+    await editor.refresh();
+    editor.disk = "one\nagent\ntwo\n";
+    editor.blame.changed(editor.document, [editor.document.replace([1, 0], [1, 0], "agent\n")]);
+    assert.deepEqual(editor.authors(), ["user", undefined, "claude", undefined]);
+    await editor.refresh();
+    assert.deepEqual(editor.authors(), ["user", "claude", "claude", undefined]);
   });
 
   it("are nobody's in lines that came from the disk just before somebody types", async () => {
-    const desk = new Desk("one\ntwo\n");
-    await desk.refresh();
-    desk.disk = "one\nagent\ntwo\n";
-    desk.blame.changed(desk.document, [desk.document.replace([1, 0], [1, 0], "agent\n")]);
-    desk.type([3, 0], [3, 0], "typed");
-    assert.deepEqual(desk.authors(), ["user", undefined, "claude", "typed"]);
-    await desk.refresh();
-    assert.deepEqual(desk.authors(), ["user", "claude", "claude", undefined]);
+    const editor = new Editor("one\ntwo\n");
+    await editor.refresh();
+    editor.disk = "one\nagent\ntwo\n";
+    editor.blame.changed(editor.document, [editor.document.replace([1, 0], [1, 0], "agent\n")]);
+    editor.type([3, 0], [3, 0], "typed");
+    assert.deepEqual(editor.authors(), ["user", undefined, "claude", "typed"]);
+    await editor.refresh();
+    assert.deepEqual(editor.authors(), ["user", "claude", "claude", undefined]);
   });
 
   it("are asked for again where the file changed while the daemon answered", async () => {
-    const desk = new Desk("one\ntwo\n");
-    desk.meanwhile = () => {
-      desk.disk = "one\nTWO\n";
+    const editor = new Editor("one\ntwo\n");
+    editor.meanwhile = () => {
+      editor.disk = "one\nTWO\n";
     };
-    await desk.refresh();
-    assert.deepEqual(desk.authors(), [undefined, undefined, undefined]);
-    desk.meanwhile = () => undefined;
-    desk.disk = "one\ntwo\n";
-    await desk.refresh();
-    assert.deepEqual(desk.authors(), ["user", "claude", undefined]);
+    await editor.refresh();
+    assert.deepEqual(editor.authors(), [undefined, undefined, undefined]);
+    editor.meanwhile = () => undefined;
+    editor.disk = "one\ntwo\n";
+    await editor.refresh();
+    assert.deepEqual(editor.authors(), ["user", "claude", undefined]);
   });
 
   it("are taken for a file in another encoding, where the number of lines agrees", async () => {
-    const desk = new Desk("one\ntwo\n");
-    desk.disk = undefined;
-    await desk.refresh();
-    assert.deepEqual(desk.authors(), ["user", "claude", undefined]);
-    const other = new Desk("one\rtwo\n");
+    const editor = new Editor("one\ntwo\n");
+    editor.disk = undefined;
+    await editor.refresh();
+    assert.deepEqual(editor.authors(), ["user", "claude", undefined]);
+    const other = new Editor("one\rtwo\n");
     other.disk = undefined;
     await other.refresh();
     assert.deepEqual(other.authors(), [undefined, undefined, undefined]);
   });
 
   it("are none while the daemon is away, and in a file of no open folder", async () => {
-    const desk = new Desk("one\ntwo\n");
-    await desk.refresh();
-    desk.isConnected = false;
-    assert.deepEqual(desk.authors(), [undefined, undefined, undefined]);
-    desk.blame.outdate();
-    await desk.refresh();
-    assert.equal(desk.asked, 1);
-    desk.isConnected = true;
-    await desk.refresh();
-    assert.equal(desk.asked, 2);
-    desk.isOpen = false;
-    assert.deepEqual(desk.authors(), [undefined, undefined, undefined]);
+    const editor = new Editor("one\ntwo\n");
+    await editor.refresh();
+    editor.isConnected = false;
+    assert.deepEqual(editor.authors(), [undefined, undefined, undefined]);
+    editor.blame.outdate();
+    await editor.refresh();
+    assert.equal(editor.asked, 1);
+    editor.isConnected = true;
+    await editor.refresh();
+    assert.equal(editor.asked, 2);
+    editor.isOpen = false;
+    assert.deepEqual(editor.authors(), [undefined, undefined, undefined]);
   });
 
   it("are none of a file that is not text, and no news", async () => {
-    const desk = new Desk("one\ntwo\n");
-    desk.fail(new SnapdError("a.txt is not text", -32602, { kind: "invalidParams" }));
-    await desk.refresh();
-    await desk.refresh();
-    assert.deepEqual([desk.asked, desk.warnings], [1, []]);
+    const editor = new Editor("one\ntwo\n");
+    editor.fail(new SnapdError("a.txt is not text", -32602, { kind: "invalidParams" }));
+    await editor.refresh();
+    await editor.refresh();
+    assert.deepEqual([editor.asked, editor.warnings], [1, []]);
   });
 
   it("are asked for again once a lost connection is back; what else goes wrong is logged", async () => {
-    const desk = new Desk("one\ntwo\n");
-    desk.fail(new ConnectionLostError("gone"));
-    await desk.refresh();
-    assert.deepEqual(desk.warnings, []);
-    desk.fail(new SnapdError("the store is damaged", 1007, { kind: "storeCorrupt" }));
-    await desk.refresh();
-    assert.match(desk.warnings.join(), /a\.txt.*the store is damaged/);
-    assert.equal(desk.asked, 2);
+    const editor = new Editor("one\ntwo\n");
+    editor.fail(new ConnectionLostError("gone"));
+    await editor.refresh();
+    assert.deepEqual(editor.warnings, []);
+    editor.fail(new SnapdError("the store is damaged", 1007, { kind: "storeCorrupt" }));
+    await editor.refresh();
+    assert.match(editor.warnings.join(), /a\.txt.*the store is damaged/);
+    assert.equal(editor.asked, 2);
   });
 
   it("are forgotten with the document", async () => {
-    const desk = new Desk("one\ntwo\n");
-    await desk.refresh();
-    desk.blame.forget(desk.document);
-    assert.deepEqual(desk.authors(), [undefined, undefined, undefined]);
-    await desk.refresh();
-    desk.blame.clear();
-    assert.deepEqual(desk.authors(), [undefined, undefined, undefined]);
-    desk.blame.dispose();
-    await desk.refresh();
-    assert.equal(desk.asked, 2);
+    const editor = new Editor("one\ntwo\n");
+    await editor.refresh();
+    editor.blame.forget(editor.document);
+    assert.deepEqual(editor.authors(), [undefined, undefined, undefined]);
+    await editor.refresh();
+    editor.blame.clear();
+    assert.deepEqual(editor.authors(), [undefined, undefined, undefined]);
+    editor.blame.dispose();
+    await editor.refresh();
+    assert.equal(editor.asked, 2);
   });
 });

@@ -31,7 +31,7 @@ test("the selected hunks are reverted, several selections too", async () => {
   const only = folder();
   const world = new FakeWorld(only);
   world.shown = shown({ first: 9, last: 9 }, { first: 2, last: 3 });
-  await revertSelected(world.desk, undefined);
+  await revertSelected(world.host, undefined);
   assert.deepEqual(only.writes, [
     {
       method: "step/revertHunks",
@@ -44,7 +44,7 @@ test("outside of every hunk the user is asked, with header and first lines, and 
   const only = folder();
   const world = new FakeWorld(only);
   world.shown = shown({ first: 5, last: 5 });
-  await revertSelected(world.desk, undefined);
+  await revertSelected(world.host, undefined);
   assert.equal(only.writes.length, 0);
   assert.deepEqual(
     world.ui.lists[0]?.rows.map(({ label, detail }) => [label, detail]),
@@ -54,10 +54,10 @@ test("outside of every hunk the user is asked, with header and first lines, and 
     ],
   );
   world.ui.choices = [[]];
-  await revertSelected(world.desk, undefined);
+  await revertSelected(world.host, undefined);
   assert.equal(only.writes.length, 0, "none chosen");
   world.ui.choices = [["@@ -9 +9 @@"]];
-  await revertSelected(world.desk, undefined);
+  await revertSelected(world.host, undefined);
   assert.deepEqual(only.writes[0]?.params["hunks"], [1]);
 });
 
@@ -70,7 +70,7 @@ for (const [what, change_] of [
     const world = new FakeWorld(only);
     const { focus, ...rest } = shown({ first: 2, last: 2 });
     world.shown = change_ === undefined ? rest : { ...rest, focus: { ...focus, ...change_ } };
-    await revertSelected(world.desk, undefined);
+    await revertSelected(world.host, undefined);
     assert.equal(world.ui.lists.length, 1);
     assert.equal(only.writes.length, 0);
   });
@@ -81,14 +81,14 @@ test("lines of a file that may have been moved choose nothing by themselves", as
   only.entries = [entryOf(step({ files: [change("app.py", "added"), change("old.py", "deleted")] }))];
   const world = new FakeWorld(only);
   world.shown = shown({ first: 2, last: 2 });
-  await revertSelected(world.desk, undefined);
+  await revertSelected(world.host, undefined);
   assert.equal(world.ui.lists.length, 1);
 });
 
 test("a file without hunks is told as such", async () => {
   const world = new FakeWorld(folder([]));
   world.shown = shown({ first: 2, last: 2 });
-  await assert.rejects(revertSelected(world.desk, undefined), /app\.py has no hunks/);
+  await assert.rejects(revertSelected(world.host, undefined), /app\.py has no hunks/);
 });
 
 test("a file is reverted from an item, whatever the active editor shows", async () => {
@@ -96,7 +96,7 @@ test("a file is reverted from an item, whatever the active editor shows", async 
   const world = new FakeWorld(only);
   world.shown = shown();
   const file = { file: "caf\uFFFD.py", uri: "file:///work/web/caf%E9.py" };
-  await revertFile(world.desk, { folder: only, step: step({ stepId: "s7" }), file });
+  await revertFile(world.host, { folder: only, step: step({ stepId: "s7" }), file });
   assert.deepEqual(only.writes, [
     {
       method: "step/revertFiles",
@@ -109,7 +109,7 @@ test("several selected files of one step are reverted together", async () => {
   const only = folder();
   const world = new FakeWorld(only);
   const selected = ["app.py", "util.py"].map((file) => ({ folder: only, step: step(), file: { file } }));
-  await revertFile(world.desk, selected[0], selected);
+  await revertFile(world.host, selected[0], selected);
   assert.deepEqual(
     only.writes.map(({ params }) => params["files"]),
     [["app.py", "util.py"]],
@@ -132,11 +132,11 @@ test("of several selected items, all have to be files of one step: otherwise not
       [item, each],
       [each, item],
     ]) {
-      await assert.rejects(revertFile(world.desk, item, selected), /files of one step at a time/);
+      await assert.rejects(revertFile(world.host, item, selected), /files of one step at a time/);
     }
   }
   const outside = { folder: only, file: { file: "app.py" } };
-  await assert.rejects(revertFile(world.desk, outside, [outside, outside]), /files of one step at a time/);
+  await assert.rejects(revertFile(world.host, outside, [outside, outside]), /files of one step at a time/);
   assert.deepEqual(only.sent, []);
 });
 
@@ -144,7 +144,7 @@ test("a file is reverted from the diff editor of its step", async () => {
   const only = folder();
   const world = new FakeWorld(only);
   world.shown = { folder: FOLDER, file: "util.py", stepId: "s3" };
-  await revertFile(world.desk, undefined);
+  await revertFile(world.host, undefined);
   assert.deepEqual(only.writes[0]?.params["files"], ["util.py"]);
   assert.deepEqual(world.ui.lists, []);
 });
@@ -152,7 +152,7 @@ test("a file is reverted from the diff editor of its step", async () => {
 test("a step that the history has no more is refused", async () => {
   const world = new FakeWorld(folder());
   world.shown = { folder: FOLDER, file: "util.py", stepId: "s0" };
-  await assert.rejects(revertFile(world.desk, undefined), /no longer in the history/);
+  await assert.rejects(revertFile(world.host, undefined), /no longer in the history/);
 });
 
 test("for a file on the disk the steps that changed it are listed", async () => {
@@ -161,7 +161,7 @@ test("for a file on the disk the steps that changed it are listed", async () => 
   const world = new FakeWorld(only);
   world.shown = { folder: FOLDER, file: "util.py" };
   world.ui.choices = ["Step 3 “Edit app.py”"];
-  await revertFile(world.desk, undefined);
+  await revertFile(world.host, undefined);
   assert.equal(world.ui.lists[0]?.rows.length, 1);
   assert.deepEqual(only.writes[0]?.params["files"], ["util.py"]);
 });
@@ -170,8 +170,8 @@ test("without anything to go by, step and file are asked for", async () => {
   const only = folder();
   const world = new FakeWorld(only);
   world.ui.choices = ["Step 3 “Edit app.py”", "app.py"];
-  await revertFile(world.desk, undefined);
+  await revertFile(world.host, undefined);
   assert.deepEqual(only.writes[0]?.params["files"], ["app.py"]);
-  await revertFile(world.desk, undefined);
+  await revertFile(world.host, undefined);
   assert.equal(only.writes.length, 1, "cancelled");
 });

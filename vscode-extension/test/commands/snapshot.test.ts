@@ -6,15 +6,15 @@ import { BEFORE, entryOf, FakeFolder, FakeWorld, NOW, outcome, step, unsavedDocu
 
 test("where snapshots are off, none is said to have been taken", async () => {
   const world = new FakeWorld(new FakeFolder(() => ({ hash: null, reason: "disabled", skipped: [] })));
-  await assert.rejects(snapshotNow(world.desk), /Snapshots are off for web\./);
+  await assert.rejects(snapshotNow(world.host), /Snapshots are off for web\./);
 });
 
 test("a snapshot of everything is told by its hash alone; text outside of the folder is none of it", async () => {
   const world = new FakeWorld(new FakeFolder(() => ({ hash: NOW, skipped: [] })));
   world.ui.documents = [{ ...unsavedDocument("x"), paths: ["/work/website/x"] }];
-  await snapshotNow(world.desk);
+  await snapshotNow(world.host);
   await world.settled();
-  assert.deepEqual(world.ui.told, [{ severity: "info", message: "Took snapshot cccccccccc of web.", buttons: [] }]);
+  assert.deepEqual(world.ui.notices, [{ severity: "info", message: "Took snapshot cccccccccc of web.", buttons: [] }]);
   assert.deepEqual(world.flushes, [0]);
 });
 
@@ -26,9 +26,9 @@ test("several skipped files are listed on demand", async () => {
   const world = new FakeWorld(new FakeFolder(() => ({ hash: NOW, skipped })));
   world.ui.buttons = ["Details"];
   world.ui.choices = ["pipe"];
-  await snapshotNow(world.desk);
+  await snapshotNow(world.host);
   await world.settled();
-  assert.deepEqual(world.ui.told, [
+  assert.deepEqual(world.ui.notices, [
     {
       severity: "warning",
       message: "Took snapshot cccccccccc of web. 2 files were skipped.",
@@ -62,10 +62,10 @@ test("a restore that is cancelled at any of its questions writes nothing", async
     const folder = restoring();
     const world = new FakeWorld(folder);
     Object.assign(world.ui, each);
-    await restoreWorkspace(world.desk, undefined);
+    await restoreWorkspace(world.host, undefined);
     await world.settled();
     assert.equal(folder.writes.length, 0);
-    assert.equal(world.ui.told.length, 0);
+    assert.equal(world.ui.notices.length, 0);
   }
 });
 
@@ -74,7 +74,7 @@ test("a restore without later changes has one way, and leaves unsaved text of ot
   const world = new FakeWorld(folder);
   world.ui.choices = ["$(history) Restore..."];
   world.ui.answers = ["Restore"];
-  await restoreWorkspace(world.desk, { folder, step: step() });
+  await restoreWorkspace(world.host, { folder, step: step() });
   assert.deepEqual(folder.writes, [{ method: "snapshot/restore", params: { hash: BEFORE, dryRun: false } }]);
 });
 
@@ -86,13 +86,16 @@ test("a restore that has nothing to do asks nothing", async () => {
     files: [outcome("a", "unchanged")],
   }));
   const world = new FakeWorld(folder);
-  await restoreWorkspace(world.desk, { folder, step: step() });
+  await restoreWorkspace(world.host, { folder, step: step() });
   await world.settled();
-  assert.equal(world.ui.told[0]?.message, "web is as it was before step 3 “Edit app.py”: no file has to be changed.");
+  assert.equal(
+    world.ui.notices[0]?.message,
+    "web is as it was before step 3 “Edit app.py”: no file has to be changed.",
+  );
   assert.deepEqual([world.ui.lists, world.ui.asked, folder.writes], [[], [], []]);
 });
 
 test("where there is no folder, the reason is told and nothing else is tried", async () => {
   const world = new FakeWorld();
-  await assert.rejects(snapshotNow(world.desk), /Snapd is turned off in the settings\./);
+  await assert.rejects(snapshotNow(world.host), /Snapd is turned off in the settings\./);
 });

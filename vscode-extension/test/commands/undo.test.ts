@@ -26,7 +26,7 @@ function session(sessionId: string, count: number): Session {
 test("the last step that changed something is undone, as the daemon has it now", async () => {
   const only = folder();
   only.entries = [entryOf(step({ stepId: "gone", state: "undone" })), entryOf(step()), entryOf(step({ stepId: "s2" }))];
-  await undoLast(new FakeWorld(only).desk);
+  await undoLast(new FakeWorld(only).host);
   assert.equal(only.refreshed, 1);
   assert.deepEqual(
     only.writes.map(({ params }) => params["stepId"]),
@@ -39,22 +39,22 @@ test("of several folders it is that of the active editor; without one the user i
   for (const each of [web, api]) each.entries = [entryOf(step())];
   const world = new FakeWorld(web, api);
   world.shown = { folder: api.uri, file: "x" };
-  await undoLast(world.desk);
+  await undoLast(world.host);
   assert.deepEqual([web.writes.length, api.writes.length], [0, 1]);
   world.shown = undefined;
   world.ui.choices = ["web"];
-  await undoLast(world.desk);
+  await undoLast(world.host);
   assert.deepEqual([web.writes.length, api.writes.length], [1, 1]);
-  await undoLast(world.desk);
+  await undoLast(world.host);
   assert.deepEqual([web.writes.length, api.writes.length], [1, 1]);
   assert.equal(world.ui.lists.length, 2);
 });
 
 test("where nothing is left to undo or redo, that is said", async () => {
   const world = new FakeWorld(folder());
-  await assert.rejects(undoLast(world.desk), /No step is left to undo in web\./);
-  await assert.rejects(redo(world.desk), /No step is left to redo in web\./);
-  await assert.rejects(undoLast(new FakeWorld().desk), /turned off in the settings/);
+  await assert.rejects(undoLast(world.host), /No step is left to undo in web\./);
+  await assert.rejects(redo(world.host), /No step is left to redo in web\./);
+  await assert.rejects(undoLast(new FakeWorld().host), /turned off in the settings/);
 });
 
 test("a running step is ended only after a question", async () => {
@@ -62,11 +62,11 @@ test("a running step is ended only after a question", async () => {
   const open = step({ state: "open" });
   only.entries = [entryOf(open)];
   const world = new FakeWorld(only);
-  await undoOne(world.desk, { folder: only, step: open });
+  await undoOne(world.host, { folder: only, step: open });
   assert.deepEqual(only.sent, []);
   assert.match(world.ui.asked[0]?.message ?? "", /^Step 3 “Edit app.py” is still running\.$/);
   world.ui.answers = ["End and Undo"];
-  await undoOne(world.desk, { folder: only, step: open });
+  await undoOne(world.host, { folder: only, step: open });
   assert.equal(only.writes.length, 1);
 });
 
@@ -74,7 +74,7 @@ test("a step that has ended since it was shown needs no question", async () => {
   const only = folder();
   only.entries = [entryOf(step())];
   const world = new FakeWorld(only);
-  await undoOne(world.desk, { folder: only, step: step({ state: "open" }) });
+  await undoOne(world.host, { folder: only, step: step({ state: "open" }) });
   assert.equal(only.writes.length, 1);
 });
 
@@ -88,7 +88,7 @@ test("from the palette only steps that can be undone are listed", async () => {
   ];
   const world = new FakeWorld(only);
   world.ui.choices = ["Step 3 “Edit app.py”"];
-  await undoOne(world.desk, undefined);
+  await undoOne(world.host, undefined);
   assert.equal(world.ui.lists[0]?.rows.length, 1);
   assert.deepEqual(
     only.writes.map(({ params }) => params["stepId"]),
@@ -105,7 +105,7 @@ test("where several sessions have something to redo, the user is asked; the newe
     entryOf(step({ state: "undone" })),
   ];
   const world = new FakeWorld(only);
-  await redo(world.desk);
+  await redo(world.host);
   assert.deepEqual(only.sent, [], "cancelled");
   assert.deepEqual(
     world.ui.lists[0]?.rows.map(({ label, description }) => [label, description]),
@@ -115,13 +115,13 @@ test("where several sessions have something to redo, the user is asked; the newe
     ],
   );
   world.ui.choices = ["agent a"];
-  await redo(world.desk);
+  await redo(world.host);
   assert.deepEqual(
     [...only.writes],
     [{ method: "session/redo", params: { sessionId: "a", count: 1, onConflict: "merge", dryRun: false } }],
   );
   only.sessions = [session("b", 1)];
-  await redo(world.desk);
+  await redo(world.host);
   assert.deepEqual(
     only.writes.map(({ params }) => params["sessionId"]),
     ["a", "b"],

@@ -21,7 +21,7 @@ class FakeClient {
   state: ConnectionState = "ready";
   readonly serverInfo = { name: "snapd", version: "1.0" };
   folders: readonly string[];
-  readonly told: unknown[] = [];
+  readonly sent: unknown[] = [];
   readonly #listeners = new Set<() => void>();
 
   constructor(readonly options: ClientOptions) {
@@ -39,13 +39,13 @@ class FakeClient {
   }
 
   changeFolders(added: readonly string[], removed: readonly string[]): Promise<void> {
-    this.told.push({ added, removed });
+    this.sent.push({ added, removed });
     this.folders = [...this.folders.filter((folder) => !removed.includes(folder)), ...added];
     return Promise.resolve();
   }
 
   changeSettings(settings: Record<string, unknown>): Promise<void> {
-    this.told.push(settings);
+    this.sent.push(settings);
     return Promise.resolve();
   }
 
@@ -177,7 +177,7 @@ describe("Daemon", () => {
     host.open = ["file:///q"];
     await daemon.update();
     await daemon.update();
-    assert.deepEqual(client.told, [{ added: ["file:///q"], removed: ["file:///p"] }]);
+    assert.deepEqual(client.sent, [{ added: ["file:///q"], removed: ["file:///p"] }]);
     assert.deepEqual(host.calls, []);
   });
 
@@ -187,11 +187,11 @@ describe("Daemon", () => {
     await daemon.update();
     host.current = { ...host.current, notifications: "off" };
     await daemon.update();
-    assert.deepEqual(client.told, [{ exclude: ["x"] }]);
+    assert.deepEqual(client.sent, [{ exclude: ["x"] }]);
     host.current = SETTINGS;
     await daemon.update();
     await daemon.update();
-    assert.deepEqual(client.told.slice(1), [{ exclude: [] }]);
+    assert.deepEqual(client.sent.slice(1), [{ exclude: [] }]);
     assert.equal(host.client, client);
   });
 

@@ -3,14 +3,14 @@ import { describe, it, type TestContext } from "node:test";
 import { DocumentSync } from "../../src/daemon/documentSync";
 import { FakeDocument, FakeWindow } from "./fakeWindow";
 
-interface Desk {
+interface Started {
   readonly window: FakeWindow;
   readonly sync: DocumentSync;
   readonly document: FakeDocument;
 }
 
 /** A window with an open document, of which the daemon knows if it lies in the folder. */
-function start(test: TestContext, folder = "/p"): Desk {
+function start(test: TestContext, folder = "/p"): Started {
   test.mock.timers.enable({ apis: ["setTimeout"] });
   const window = new FakeWindow();
   window.connect();

@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import type { SnapdClient } from "@snapd/client";
 import type * as vscode from "vscode";
-import type { Editors, Told } from "../../src/daemon/documentSync";
+import type { Editors, Connection } from "../../src/daemon/documentSync";
 import { Signal } from "../../src/model/signal";
 
 /** A document as VS Code has it; what is done to it is told as VS Code tells it. */
@@ -27,13 +27,13 @@ export class FakeDocument {
 }
 
 /** An editor, and what it is connected to. */
-export class FakeWindow implements Told {
-  readonly told: unknown[][] = [];
+export class FakeWindow implements Connection {
+  readonly sent: unknown[][] = [];
   readonly documents: FakeDocument[] = [];
   readonly #events = new EventEmitter();
   readonly #changed = new Signal();
   readonly onDidChange = this.#changed.listen;
-  client: Told["client"];
+  client: Connection["client"];
 
   get editors(): Editors {
     const on = (name: string) => (listener: (event: unknown) => void) => {
@@ -53,23 +53,23 @@ export class FakeWindow implements Told {
 
   /** Connects to a daemon that keeps what it is told. */
   connect(): void {
-    const tell =
+    const record =
       (name: string) =>
       (...parts: unknown[]): void => {
-        this.told.push([name, ...parts]);
+        this.sent.push([name, ...parts]);
       };
     const documents = {
-      didOpen: tell("open"),
-      didChange: tell("change"),
-      didSave: tell("save"),
-      didClose: tell("close"),
+      didOpen: record("open"),
+      didChange: record("change"),
+      didSave: record("save"),
+      didClose: record("close"),
     };
     this.follow({ documents: documents as unknown as SnapdClient["documents"] });
   }
 
-  follow(client: Told["client"]): void {
+  follow(client: Connection["client"]): void {
     this.client = client;
-    this.#changed.tell();
+    this.#changed.emit();
   }
 
   disconnect(): void {
@@ -111,6 +111,6 @@ export class FakeWindow implements Told {
   }
 
   take(): unknown[][] {
-    return this.told.splice(0);
+    return this.sent.splice(0);
   }
 }

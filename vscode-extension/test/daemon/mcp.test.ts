@@ -56,10 +56,10 @@ describe("offerMcpServers", () => {
   it("offers none while no snapd is connected, and tells when that changes", () => {
     const { daemon, provider } = offered([{ name: "shop", path: "/shop" }]);
     daemon.found = undefined;
-    let told = 0;
-    provider.onDidChangeMcpServerDefinitions(() => (told += 1));
-    daemon.changed.tell();
-    assert.deepEqual([servers(provider), told], [[], 1]);
+    let count = 0;
+    provider.onDidChangeMcpServerDefinitions(() => (count += 1));
+    daemon.changed.emit();
+    assert.deepEqual([servers(provider), count], [[], 1]);
   });
 
   it("does without in a VS Code that has no such servers, or keeps them from extensions", () => {

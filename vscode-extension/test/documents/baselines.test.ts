@@ -48,13 +48,13 @@ class Folder {
 
 function opened(folder: Folder) {
   const baselines = new Baselines(() => Promise.resolve(folder));
-  const told: (string | undefined)[] = [];
-  baselines.onDidChange((uris) => told.push(...uris.map((uri) => placeOf(uri)?.file)));
+  const changed: (string | undefined)[] = [];
+  baselines.onDidChange((uris) => changed.push(...uris.map((uri) => placeOf(uri)?.file)));
   const read = async (file: Pending = { file: "a.txt" }) => {
     const { bytes, version } = await baselines.read(baselinePlace(folder.uri, file));
     return { text: Buffer.from(bytes).toString("latin1"), version };
   };
-  return { baselines, told, read };
+  return { baselines, changed: changed, read };
 }
 
 describe("Baselines", () => {
@@ -79,13 +79,13 @@ describe("Baselines", () => {
 
   it("tell when they may be others, and have a larger version only where they are", async () => {
     const folder = new Folder();
-    const { read, told } = opened(folder);
+    const { read, changed: changed } = opened(folder);
     folder.becomes({ file: "a.txt", id: "1", before: "one\n" });
     const first = await read();
     folder.becomes({ file: "a.txt", id: "1", before: "one\n" });
-    assert.deepEqual(told, []);
+    assert.deepEqual(changed, []);
     folder.becomes({ file: "a.txt", id: "2", before: "one\n" });
-    assert.deepEqual(told, ["a.txt"]);
+    assert.deepEqual(changed, ["a.txt"]);
     assert.deepEqual(await read(), first);
     folder.becomes({ file: "a.txt", id: "3", before: "two\n" });
     const second = await read();
@@ -99,7 +99,7 @@ describe("Baselines", () => {
       rmSync(root, { recursive: true });
     });
     const folder = new Folder(pathToFileURL(root).href);
-    const { read, told } = opened(folder);
+    const { read, changed: changed } = opened(folder);
     folder.becomes({ file: "a.txt", id: "1", before: "one\n" });
     await read();
     writeFileSync(path.join(root, "a.txt"), "now\n");
@@ -107,7 +107,7 @@ describe("Baselines", () => {
     assert.equal((await read()).text, "now\n");
     writeFileSync(path.join(root, "a.txt"), "later\n");
     folder.becomes(undefined);
-    assert.deepEqual(told, ["a.txt", "a.txt"]);
+    assert.deepEqual(changed, ["a.txt", "a.txt"]);
     assert.equal((await read()).text, "later\n");
     assert.equal((await read({ file: "gone.txt" })).text, "");
   });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Asked, Contents, GoneError, printOf } from "../../src/documents/contents";
+import { type RequestSource, Contents, GoneError, printOf } from "../../src/documents/contents";
 import { FakeConnection } from "../model/fakeConnection";
 import { hash } from "../model/making";
 
@@ -8,7 +8,7 @@ const FOLDER = "file:///work";
 
 function contents() {
   const connection = new FakeConnection();
-  const folder: Asked = { request: connection.request };
+  const folder: RequestSource = { request: connection.request };
   return { connection, read: new Contents(() => Promise.resolve(folder)) };
 }
 
@@ -84,16 +84,16 @@ describe("Contents", () => {
       after,
     });
     connection.answers.set("session/diff", () => ({ diffs: [diff("one")] }));
-    const meant = (after: string) => {
+    const placeWith = (after: string) => {
       const print = printOf(diff(after));
       return { ...at("a"), side: "after" as const, own: "session", messageId: "p", print };
     };
-    assert.equal(Buffer.from(await read.read(meant("one"))).toString(), "one");
+    assert.equal(Buffer.from(await read.read(placeWith("one"))).toString(), "one");
     assert.deepEqual(connection.asked.at(-1)?.params, { sessionId: "session", messageId: "p", contents: true });
     // a step more, and the turn left something else: the document of before is not that
     connection.answers.set("session/diff", () => ({ diffs: [diff("two")] }));
-    assert.equal(Buffer.from(await read.read(meant("one"))).toString(), "one", "it was read before");
-    assert.equal(Buffer.from(await read.read(meant("two"))).toString(), "two");
-    await assert.rejects(read.read(meant("three")), GoneError);
+    assert.equal(Buffer.from(await read.read(placeWith("one"))).toString(), "one", "it was read before");
+    assert.equal(Buffer.from(await read.read(placeWith("two"))).toString(), "two");
+    await assert.rejects(read.read(placeWith("three")), GoneError);
   });
 });

@@ -21,7 +21,7 @@ describe("sidesOf with the real daemon", () => {
   });
   after(() => daemon.dispose());
 
-  async function desk(name: string) {
+  async function host(name: string) {
     const folder = await daemon.folder(name);
     const client = await daemon.connect(folder);
     const model = new FolderModel(client, pathToFileURL(folder).href, name);
@@ -30,8 +30,8 @@ describe("sidesOf with the real daemon", () => {
     const texts = async (sides: readonly Sides[]) => {
       const text = async (place: Sides["before"]) => {
         if (place === undefined) return undefined;
-        const meant = placeOf(documentUri(place));
-        assert.deepEqual(meant, place);
+        const parsed = placeOf(documentUri(place));
+        assert.deepEqual(parsed, place);
         return Buffer.from(await contents.read(place)).toString("latin1");
       };
       const rows = await Promise.all(
@@ -64,7 +64,7 @@ describe("sidesOf with the real daemon", () => {
   }
 
   it("shows a step's files as they were before and after it", async () => {
-    const { folder, client, write, begin, entry, shown, model } = await desk("plain");
+    const { folder, client, write, begin, entry, shown, model } = await host("plain");
     const names = ["a#b?.txt", "100%.txt", "%41 ä/日本.txt", "gone.txt", "old.txt", "x.png"];
     for (const name of names) await write(name, name === "x.png" ? IMAGE : `${"same\n".repeat(20)}before\n`);
     await write("gone.txt", "gone\n");
@@ -101,7 +101,7 @@ describe("sidesOf with the real daemon", () => {
   });
 
   it("shows a step's own text where another step was open beside it", async () => {
-    const { client, write, begin, entry, shown, model } = await desk("beside");
+    const { client, write, begin, entry, shown, model } = await host("beside");
     const text = (first: string, last: string) => `${first}\nb\nc\nd\ne\nf\ng\nh\n${last}\n`;
     await write("f.txt", text("a", "i"));
     const one = await begin("one");
@@ -116,7 +116,7 @@ describe("sidesOf with the real daemon", () => {
   });
 
   it("shows nothing of a file that came and went within a step", async () => {
-    const { folder, client, write, begin, entry, shown, model } = await desk("parts");
+    const { folder, client, write, begin, entry, shown, model } = await host("parts");
     const whole = await begin("one");
     const part = await begin("two", { parentStepId: whole });
     await write("passing.txt", "here\n");
@@ -133,7 +133,7 @@ describe("sidesOf with the real daemon", () => {
   });
 
   it("shows what a turn changed in all, without what others did meanwhile", async () => {
-    const { folder, client, model, write, begin, texts } = await desk("turn");
+    const { folder, client, model, write, begin, texts } = await host("turn");
     const text = (first: string, last: string) => `${first}\nb\nc\nd\ne\nf\ng\nh\n${last}\n`;
     const old = `${"same\n".repeat(20)}before\n`;
     for (const [file, content] of Object.entries({ "f.txt": text("a", "i"), "old.txt": old, "x.png": IMAGE })) {
@@ -180,7 +180,7 @@ describe("sidesOf with the real daemon", () => {
   });
 
   it("says why a document cannot be shown", async () => {
-    const { model } = await desk("expired");
+    const { model } = await host("expired");
     const contents = new Contents(() => Promise.resolve(model));
     await assert.rejects(contents.read({ folder: model.uri, hash: "1".repeat(40), file: "a" }), (error) => {
       assert.ok(error instanceof SnapdError);

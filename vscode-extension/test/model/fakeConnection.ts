@@ -26,17 +26,17 @@ export class FakeConnection implements Connection {
   onReset: Connection["onReset"] = (listener) => this.#listen("reset", listener);
   onDidChangeState: Connection["onDidChangeState"] = (listener) => this.#listen("state", listener);
 
-  tell<N extends keyof Notifications>(method: N, params: Notifications[N]): void {
-    this.#tell(method, params);
+  emit<N extends keyof Notifications>(method: N, params: Notifications[N]): void {
+    this.#emit(method, params);
   }
 
   reset(uri: string): void {
-    this.#tell("reset", uri);
+    this.#emit("reset", uri);
   }
 
   become(state: ConnectionState): void {
     this.state = state;
-    this.#tell("state", state);
+    this.#emit("state", state);
   }
 
   count(method: string): number {
@@ -53,7 +53,7 @@ export class FakeConnection implements Connection {
     return { dispose: () => set.delete(listener) };
   }
 
-  #tell(what: string, value: unknown): void {
+  #emit(what: string, value: unknown): void {
     for (const listener of [...(this.#listeners.get(what) ?? [])]) listener(value as never);
   }
 }

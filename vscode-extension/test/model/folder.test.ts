@@ -31,7 +31,7 @@ function until(model: Pick<FolderModel, "onDidChange">, holds: () => boolean): P
   });
 }
 
-function told(sessionId: string, made: ReturnType<typeof step>) {
+function didChange(sessionId: string, made: ReturnType<typeof step>) {
   return { workspaceUri: URI, seq: 1, session: session(sessionId), step: made };
 }
 
@@ -128,7 +128,7 @@ describe("FolderModel", () => {
     await model.refresh();
     const before = connection.count("session/history");
     folder.entries.unshift(message("p", 200, "Go"));
-    connection.tell("session/didChange", { workspaceUri: URI, seq: 1, session: session("s") });
+    connection.emit("session/didChange", { workspaceUri: URI, seq: 1, session: session("s") });
     await until(model, () => model.turns.length === 1);
     assert.equal(connection.count("session/history"), before + 1);
     workspace.dispose();
@@ -143,8 +143,8 @@ describe("FolderModel", () => {
     for (let at = 0; at < 200; at += 1) {
       const made = step(`step${at}`, at);
       folder.entries.unshift(stepEntry(made));
-      connection.tell("snapshot/didTrack", { workspaceUri: URI, seq: 1, hash: hash(at + 1), previous: hash(at) });
-      connection.tell("session/didChange", told("s", made));
+      connection.emit("snapshot/didTrack", { workspaceUri: URI, seq: 1, hash: hash(at + 1), previous: hash(at) });
+      connection.emit("session/didChange", didChange("s", made));
     }
     await until(model, () => model.entries.length === 200);
     assert.deepEqual(model.entries, folder.entries);
@@ -161,7 +161,7 @@ describe("FolderModel", () => {
     model.onDidChange(() => (count += 1));
     for (let at = 0; at < 200; at += 1) {
       const files = [change(`f${at}`)];
-      connection.tell("snapshot/didChange", { workspaceUri: URI, seq: 1, base: hash(1), files });
+      connection.emit("snapshot/didChange", { workspaceUri: URI, seq: 1, base: hash(1), files });
     }
     await until(model, () => model.pending[0]?.file === "f199" && count > 0);
     assert.ok(count <= 3, `${count} times`);
@@ -177,11 +177,11 @@ describe("FolderModel", () => {
     // nothing waits any more: what is asked for now is asked at once
     context.mock.timers.tick(1000);
     const before = connection.count("session/history");
-    connection.tell("snapshot/didChange", { workspaceUri: URI, seq: 1, base: hash(1), files: [change("a")] });
-    connection.tell("snapshot/didTrack", { workspaceUri: URI, seq: 2, hash: hash(1), previous: hash(1) });
+    connection.emit("snapshot/didChange", { workspaceUri: URI, seq: 1, base: hash(1), files: [change("a")] });
+    connection.emit("snapshot/didTrack", { workspaceUri: URI, seq: 2, hash: hash(1), previous: hash(1) });
     assert.deepEqual(model.pending, []);
     assert.equal(connection.count("session/history"), before);
-    connection.tell("snapshot/didTrack", { workspaceUri: URI, seq: 3, hash: hash(2), previous: hash(1) });
+    connection.emit("snapshot/didTrack", { workspaceUri: URI, seq: 3, hash: hash(2), previous: hash(1) });
     assert.ok(connection.count("session/history") > before);
     workspace.dispose();
   });
@@ -196,7 +196,7 @@ describe("FolderModel", () => {
 
     const made = step("new", 700);
     folder.entries.unshift(stepEntry(made));
-    connection.tell("session/didChange", told("s", made));
+    connection.emit("session/didChange", didChange("s", made));
     await until(model, () => model.step("new") !== undefined);
     assert.equal(connection.count("session/history"), 11);
     assert.deepEqual(model.entries, folder.entries.slice(0, 500));
@@ -204,7 +204,7 @@ describe("FolderModel", () => {
     const deep = step("step600", 600, { state: "undone" });
     folder.entries[100] = stepEntry(deep);
     folder.entries.unshift(operation("undo", 701, { steps: ["step600"], sessionId: "s" }));
-    connection.tell("session/didChange", told("s", deep));
+    connection.emit("session/didChange", didChange("s", deep));
     await until(model, () => model.step("step600")?.state === "undone");
     assert.equal(connection.count("session/history"), 14);
     assert.deepEqual(model.entries, folder.entries.slice(0, 500));
@@ -235,7 +235,7 @@ describe("FolderModel", () => {
 
     connection.become("reconnecting");
     folder.problem = new Error("the connection was lost");
-    connection.tell("session/didChange", told("s", step("step119", 119)));
+    connection.emit("session/didChange", didChange("s", step("step119", 119)));
     await Promise.resolve();
     folder.entries[111] = stepEntry(step("step8", 8, { state: "undone" }));
     await model.refresh();
@@ -273,10 +273,10 @@ describe("FolderModel", () => {
     connection.answers.set("snapshot/status", () => ({ enabled: true, workspaceUri: "file:///real/app" }));
     await model.refresh();
     folder.entries.push(stepEntry(step("a", 0)));
-    connection.tell("session/didChange", { ...told("s", step("a", 0)), workspaceUri: "file:///real/%61pp" });
+    connection.emit("session/didChange", { ...didChange("s", step("a", 0)), workspaceUri: "file:///real/%61pp" });
     await until(model, () => model.entries.length === 1);
     const count = connection.asked.length;
-    connection.tell("session/didChange", { ...told("s", step("a", 0)), workspaceUri: "file:///real/app2" });
+    connection.emit("session/didChange", { ...didChange("s", step("a", 0)), workspaceUri: "file:///real/app2" });
     assert.equal(connection.asked.length, count);
     workspace.dispose();
   });
@@ -289,7 +289,7 @@ describe("FolderModel", () => {
     const { connection, workspace, model } = opened(folder);
     await model.refresh();
     folder.entries[100] = stepEntry(step("whole", 0, { files: [change("a.txt"), change("b.txt")] }));
-    connection.tell("snapshot/didTrack", { workspaceUri: URI, seq: 1, hash: hash(2), previous: hash(1) });
+    connection.emit("snapshot/didTrack", { workspaceUri: URI, seq: 1, hash: hash(2), previous: hash(1) });
     await until(model, () => model.step("whole")?.files?.length === 2);
     assert.deepEqual(model.entries, folder.entries);
     workspace.dispose();

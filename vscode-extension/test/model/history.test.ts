@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Entry } from "@snapd/client";
-import { KEPT, lastActivity, namesTold, readHistory, unsettled, withKnown } from "../../src/model/history";
+import { KEPT, lastActivity, affectedSteps, readHistory, unsettled, withKnown } from "../../src/model/history";
 import {
   below,
   change,
@@ -43,7 +43,7 @@ describe("readHistory", () => {
       let known: readonly Entry[] = [];
       let at = 0;
       for (let round = 0; round < 12; round += 1) {
-        const told = new Set<string>();
+        const news = new Set<string>();
         for (let each = below(random, 8); each > 0; each -= 1) {
           at += 1;
           const what = below(random, 7);
@@ -59,10 +59,10 @@ describe("readHistory", () => {
             const parent = what === 3 ? some : undefined;
             const begun = openStep(`step${at}`, at, parent === undefined ? {} : { parentStepId: parent.stepId });
             entries.unshift(stepEntry(begun));
-            for (const name of namesTold(begun)) told.add(name);
+            for (const name of affectedSteps(begun)) news.add(name);
           } else {
             // it ends, is undone or looks different, and so does what it is a part of, of which nobody tells
-            for (const name of namesTold(some)) told.add(name);
+            for (const name of affectedSteps(some)) news.add(name);
             for (let one: string | undefined = some.stepId; one !== undefined;) {
               const place = entries.findIndex((entry) => entry.step?.stepId === one);
               const old = entries[place]?.step;
@@ -77,7 +77,7 @@ describe("readHistory", () => {
             }
           }
         }
-        known = withKnown(await readHistory(known, unsettled(known, told), pages(entries)), known);
+        known = withKnown(await readHistory(known, unsettled(known, news), pages(entries)), known);
         assert.deepEqual(known, entries, `seed ${seed}`);
       }
     }

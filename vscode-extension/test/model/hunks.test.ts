@@ -82,14 +82,14 @@ test("a document shows the hunks where its lines are those that they tell of", (
 });
 
 test("line ends, the byte order mark and a missing newline at the end make no difference", () => {
-  const told = [hunk(0, "@@ -1,2 +1 @@", ["-\uFEFFone\r", "-two\r", "+one", "\\ No newline at end of file"])];
-  assert.ok(isShownBy(["one", "two"], told, "before"));
-  assert.ok(isShownBy(["one"], told, "after"));
+  const hunks = [hunk(0, "@@ -1,2 +1 @@", ["-\uFEFFone\r", "-two\r", "+one", "\\ No newline at end of file"])];
+  assert.ok(isShownBy(["one", "two"], hunks, "before"));
+  assert.ok(isShownBy(["one"], hunks, "after"));
 });
 
 test("a lone carriage return, which ends a line in editors alone, is noticed", () => {
-  const told = [hunk(0, "@@ -1,2 +1,2 @@", [" a\rb", "-c", "+d"])];
-  assert.ok(!isShownBy(["a", "b", "d"], told, "after"));
+  const hunks = [hunk(0, "@@ -1,2 +1,2 @@", [" a\rb", "-c", "+d"])];
+  assert.ok(!isShownBy(["a", "b", "d"], hunks, "after"));
 });
 
 test("a side without lines is shown by any document", () => {

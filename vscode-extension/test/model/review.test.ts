@@ -141,21 +141,21 @@ describe("ReviewModel", () => {
   it("reads again when something happened, and tells once", async () => {
     const { connection, model, review, read } = await opened();
     await read();
-    let told = 0;
+    let count = 0;
     const changed = new Promise<void>((resolve) => {
       model.review.onDidChange(() => {
-        told += 1;
+        count += 1;
         resolve();
       });
     });
     review.files.set("a.txt", "1");
     const asked = connection.count("review/list");
-    connection.tell("snapshot/didChange", { workspaceUri: URI, seq: 1, base: hash(1), files: [] });
-    connection.tell("snapshot/didTrack", { workspaceUri: URI, seq: 2, hash: hash(2), previous: hash(2) });
-    connection.tell("snapshot/didTrack", { workspaceUri: "file:///other", seq: 3, hash: hash(2), previous: hash(2) });
-    connection.tell("review/didChange", { workspaceUri: URI, seq: 4, pendingFiles: 1, additions: 2, deletions: 1 });
+    connection.emit("snapshot/didChange", { workspaceUri: URI, seq: 1, base: hash(1), files: [] });
+    connection.emit("snapshot/didTrack", { workspaceUri: URI, seq: 2, hash: hash(2), previous: hash(2) });
+    connection.emit("snapshot/didTrack", { workspaceUri: "file:///other", seq: 3, hash: hash(2), previous: hash(2) });
+    connection.emit("review/didChange", { workspaceUri: URI, seq: 4, pendingFiles: 1, additions: 2, deletions: 1 });
     await changed;
-    assert.equal(told, 1);
+    assert.equal(count, 1);
     assert.equal(connection.count("review/list"), asked + 1);
     assert.equal(model.review.files.length, 1);
     model.dispose();
@@ -166,7 +166,7 @@ describe("ReviewModel", () => {
     await read();
     const changed = new Promise<void>((resolve) => model.review.onDidChange(resolve));
     review.files.set("a.txt", "1");
-    connection.tell("review/didChange", { workspaceUri: URI, seq: 4, pendingFiles: 1, additions: 2, deletions: 1 });
+    connection.emit("review/didChange", { workspaceUri: URI, seq: 4, pendingFiles: 1, additions: 2, deletions: 1 });
     await changed;
     assert.equal(model.review.files.length, 1);
     model.dispose();

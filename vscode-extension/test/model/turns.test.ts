@@ -29,14 +29,14 @@ describe("turnsOf", () => {
       made("a", 2),
       message("p", 1, "First"),
     ];
-    const told = [...turnsOf(entries).values()].map(({ sessionId, messageId, text, at, steps }) => [
+    const rows = [...turnsOf(entries).values()].map(({ sessionId, messageId, text, at, steps }) => [
       sessionId,
       messageId,
       text,
       at,
       steps.map(({ stepId }) => stepId).join(),
     ]);
-    assert.deepEqual(told, [
+    assert.deepEqual(rows, [
       ["t", "p", undefined, time(8), "d"],
       ["s", "q", "Second", time(6), "c"],
       ["s", "p", "First", time(1), "b,a"],

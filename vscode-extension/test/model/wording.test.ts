@@ -105,12 +105,12 @@ describe("words", () => {
     const name = (entry: ReturnType<typeof operation>) => eventName(entry, find);
     assert.equal(name(userEntry(1, [change("src/a.txt")])), "You changed a.txt");
     assert.equal(name(userEntry(1, [change("a"), change("b")])), "You changed 2 files");
-    assert.equal(name({ ...userEntry(1, [change("a")]), unknown: true }), "Somebody changed a");
+    assert.equal(name({ ...userEntry(1, [change("a")]), unknown: true }), "Someone changed a");
     assert.equal(name(operation("undo", 1, { steps: ["known"] })), "Undid step 3 “Edit”");
     assert.equal(name(operation("undo", 1, { steps: ["gone"] })), "Undid 1 step");
     assert.equal(name(operation("redo", 1, { steps: ["known", "gone"] })), "Redid 2 steps");
     assert.equal(name(operation("restore", 1)), "Restored a snapshot");
     assert.equal(name(operation("revert", 1, { files: [] })), "Reverted nothing");
-    assert.equal(name(operation("hunks", 1, { files: [change("src/a.txt")] })), "Took back changes in a.txt");
+    assert.equal(name(operation("hunks", 1, { files: [change("src/a.txt")] })), "Undid changes in a.txt");
   });
 });

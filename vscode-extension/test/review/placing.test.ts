@@ -109,8 +109,8 @@ describe("pending hunks in a document", () => {
       document.splice(at, below(random, 2), ...Array.from({ length: below(random, 3) }, () => `typed ${round}`));
       for (const { hunk, changes } of placeHunks(review, document)) {
         const came = changes.flatMap(({ line, added }) => document.slice(line, line + added));
-        const told = hunk.lines.filter((line) => line.startsWith("+")).map((line) => line.slice(1));
-        assert.deepEqual(came, told, JSON.stringify({ lines, document }));
+        const expected = hunk.lines.filter((line) => line.startsWith("+")).map((line) => line.slice(1));
+        assert.deepEqual(came, expected, JSON.stringify({ lines, document }));
       }
     }
   });

@@ -69,7 +69,7 @@ local function show()
   clear(buf)
   local connection = is_on and folders.of_buffer(buf)
   local path = folders.path_of(buf)
-  -- the daemon knows the lines of the file, not those that somebody types
+  -- the daemon knows the lines of the file, not unsaved ones
   if not connection or not path or vim.bo[buf].modified or not vim.uv.fs_stat(path) then
     return
   end
@@ -98,7 +98,7 @@ local refresh = task.coalesced(GATHERING, show, function(err)
   local is_expected = errors.is_error(err)
     and vim.list_contains({ "connectionLost", "fileNotInSnapshot", "pathOutsideWorkspace" }, err.kind)
   if not is_expected then
-    errors.show("say who wrote the line", err)
+    errors.show("show who wrote the line", err)
   end
 end)
 
@@ -135,7 +135,7 @@ function M.changed(buf)
   refresh()
 end
 
---- Follows what the daemon tells.
+--- Follows the daemon's notifications.
 ---@param connection snapd.Connection
 function M.watch(connection)
   connection:listen(function(method)

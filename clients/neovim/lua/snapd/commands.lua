@@ -48,7 +48,7 @@ local COMMANDS = {
       require("snapd.operations.undoing").redo(folders.current(), given.count > 0 and given.count or nil)
     end,
   },
-  { name = "SnapdDiff", desc = "Compare the file with what was accepted of it", run = pending("compare") },
+  { name = "SnapdDiff", desc = "Compare the file with its accepted version", run = pending("compare") },
   { name = "SnapdKeepHunk", desc = "Keep the pending hunk under the cursor", run = pending("keep_hunk") },
   { name = "SnapdUndoHunk", desc = "Undo the pending hunk under the cursor", run = pending("undo_hunk") },
   { name = "SnapdShowHunk", desc = "Show the pending hunk under the cursor", run = pending("show_hunk") },

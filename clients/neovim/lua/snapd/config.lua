@@ -12,7 +12,7 @@ local M = {}
 
 ---@class snapd.Options
 ---@field cmd string[] the command that speaks with the daemon on its stdin and stdout
----@field root fun(path: string): string? the folder whose daemon hears of a file; nil to leave the file alone
+---@field root fun(path: string): string? the folder whose daemon gets the file; nil to ignore the file
 ---@field width integer columns of the window with the steps
 ---@field keys snapd.Keys the keys in buffers of files; false for none
 

@@ -48,7 +48,7 @@ local function panes()
   return found
 end
 
---- Closes the panes of this tab, and shows again what was there before.
+--- Closes the panes of this tab, and restores the previous layout.
 function M.close()
   local open = panes()
   for at, window in ipairs(open) do
@@ -114,7 +114,7 @@ end
 
 --- The two sides of a file of a change; within a task.
 ---
---- They are what the step alone changed, as far as the daemon tells that; else the snapshots around the change.
+--- They are what the step alone changed, if the daemon has that; else the snapshots around the change.
 ---@param connection snapd.Connection
 ---@param change { before: string, after?: string, step?: table } `after` is absent for what goes on
 ---@param file table a FileChange

@@ -45,7 +45,7 @@ local function in_snapshot(connection, hash, path)
   return { text = found.encoding == "base64" and vim.base64.decode(found.content) or found.content, is_there = true }
 end
 
---- What a step alone changed in a file; nil if the daemon tells no text of it.
+--- What a step alone changed in a file; nil if the daemon has no text of it.
 ---@param connection snapd.Connection
 ---@param step table
 ---@param path string
@@ -83,7 +83,7 @@ local function text_of(connection, side, path)
   local step = connection:ask("step/find", { prefix = step_id }).steps[1]
   local change = step and M.own_change(connection, step, path)
   if not change then
-    return { text = "", is_there = false, note = "The step has no changes to this file any more." }
+    return { text = "", is_there = false, note = "The step no longer has changes to this file." }
   end
   return { text = change[which], is_there = change.status ~= (which == "before" and "added" or "deleted") }
 end

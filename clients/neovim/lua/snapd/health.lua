@@ -53,7 +53,7 @@ local function check_daemon(connection)
   local able = connection.experimental or {}
   if able.protocolVersion ~= VERSION then
     vim.health.error(
-      ("The daemon speaks version %s of the protocol, the plugin version %d"):format(able.protocolVersion, VERSION),
+      ("The daemon uses version %s of the protocol, the plugin version %d"):format(able.protocolVersion, VERSION),
       { "Install a snapd and a plugin of the same release." }
     )
   end
@@ -61,11 +61,11 @@ local function check_daemon(connection)
     return not vim.list_contains(able.methods or {}, method)
   end, METHODS)
   if #missing > 0 then
-    vim.health.error("The daemon is too old: it does not know " .. table.concat(missing, ", "), {
+    vim.health.error("The daemon is too old: it does not support " .. table.concat(missing, ", "), {
       "Update snapd, then run `snapd stop`: the next start is the new one.",
     })
   else
-    vim.health.ok("The daemon answers, and knows all that the plugin asks for")
+    vim.health.ok("The daemon answers and supports everything that the plugin needs")
   end
 end
 

@@ -1,4 +1,4 @@
---- What begins when Neovim starts: commands, and what is done as buffers come and go.
+--- The setup when Neovim starts: commands and autocommands.
 
 local blame = require("snapd.blame")
 local commands = require("snapd.commands")
@@ -11,7 +11,7 @@ local reload = require("snapd.buffers.reload")
 
 local M = {}
 
---- Has the daemon hear of a buffer, and shows what is pending in it.
+--- Reports a buffer to the daemon, and shows what is pending in it.
 ---@param buf integer
 local function attach(buf)
   local connection = folders.attach(buf)
@@ -59,10 +59,10 @@ function M.begin()
   end)
   on("ColorScheme", nil, highlights.define, "define the highlight groups")
   on("BufReadCmd", "snapd://*", documents.read, "show a file as it was")
-  on({ "BufReadPost", "BufNewFile", "BufFilePost" }, nil, attach, "have the daemon hear of the buffer")
-  on("BufWritePost", nil, marks.outdate, "note that other lines of the file are pending now")
-  on({ "BufWritePost", "BufWinEnter" }, nil, look_again, "look for what is pending")
-  on({ "CursorMoved", "BufEnter", "TextChanged" }, nil, blame.moved, "say who wrote the line")
+  on({ "BufReadPost", "BufNewFile", "BufFilePost" }, nil, attach, "report the buffer to the daemon")
+  on("BufWritePost", nil, marks.outdate, "update the pending lines")
+  on({ "BufWritePost", "BufWinEnter" }, nil, look_again, "read what is pending")
+  on({ "CursorMoved", "BufEnter", "TextChanged" }, nil, blame.moved, "show who wrote the line")
   on("BufUnload", nil, function(buf)
     marks.forget(buf)
     reload.forget(buf)

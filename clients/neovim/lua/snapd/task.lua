@@ -1,4 +1,4 @@
---- Work that waits for answers without holding up the editor: coroutines, and what becomes of their errors.
+--- Tasks that wait for answers without blocking the editor: coroutines, and the handling of their errors.
 
 local errors = require("snapd.errors")
 
@@ -22,7 +22,7 @@ function M.run(work, on_error, on_end)
   local function go_on(...)
     local ok, err = coroutine.resume(thread, ...)
     if not ok then
-      -- what is no error of snapd is a defect: the traceback says where
+      -- any error that is not snapd's is a bug: show the traceback
       on_error(errors.is_error(err) and err or debug.traceback(thread, tostring(err)))
     elseif coroutine.status(thread) ~= "dead" then
       err(go_on)

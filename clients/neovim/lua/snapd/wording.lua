@@ -52,7 +52,7 @@ function M.one_line(text, most)
   return vim.fn.strcharpart(plain, 0, most - 1) .. "…"
 end
 
---- Seconds since 1970 of a time as the daemon tells it, in UTC.
+--- Seconds since 1970 of a time in the daemon's format, in UTC.
 ---@param at string
 ---@return integer
 function M.seconds(at)

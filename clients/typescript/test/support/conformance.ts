@@ -84,27 +84,27 @@ export function misfit(pattern: Json, value: Json, kept: Kept, at = ""): string 
 }
 
 function misfitOfObject(pattern: Record<string, Json>, value: Json, kept: Kept, at: string): string | undefined {
-  const said = JSON.stringify(value);
+  const shown = JSON.stringify(value);
   const { $use, $is, $keep, $contains, $has } = pattern;
   if ($use !== undefined) return misfit(used($use, kept), value, kept, at);
   if (typeof $is === "string") {
-    if (KINDS[$is]?.(value) !== true) return `${at}: ${said} is no ${$is}`;
+    if (KINDS[$is]?.(value) !== true) return `${at}: ${shown} is no ${$is}`;
     if (typeof $keep === "string") kept.set($keep, value);
     return undefined;
   }
   if (typeof $contains === "string") {
     const has = typeof value === "string" && value.includes($contains);
-    return has ? undefined : `${at}: ${said} does not contain ${$contains}`;
+    return has ? undefined : `${at}: ${shown} does not contain ${$contains}`;
   }
   if (Array.isArray($has)) {
-    if (!Array.isArray(value)) return `${at}: ${said} is no array`;
+    if (!Array.isArray(value)) return `${at}: ${shown} is no array`;
     return first($has, (wanted) =>
       value.some((each) => misfit(wanted, each, kept, at) === undefined)
         ? undefined
-        : `${at}: nothing in ${said} fits ${JSON.stringify(wanted)}`,
+        : `${at}: nothing in ${shown} fits ${JSON.stringify(wanted)}`,
     );
   }
-  if (!isObject(value)) return `${at}: ${said} is no object`;
+  if (!isObject(value)) return `${at}: ${shown} is no object`;
   return first(Object.entries(pattern), ([name, wanted]) => {
     const found = value[name];
     if (isObject(wanted) && wanted["$absent"] === true) {

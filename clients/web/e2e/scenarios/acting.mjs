@@ -65,7 +65,7 @@ export const ACTING = [
       await stage.dialog.getByText("1 file will be restored, 1 deleted").waitFor();
       world.write("b.txt", "mine\n");
       await stage.dialog.getByRole("button", { name: "Undo", exact: true }).click();
-      await stage.dialog.getByText("Something changed meanwhile.").waitFor();
+      await stage.dialog.getByText("Something has changed since.").waitFor();
       await stage.dialog.getByRole("region", { name: "Conflict in b.txt" }).waitFor();
       assert.equal(world.read("a.txt"), ONE.replace("two", "TWO"), "what was not shown was not done");
       await stage.checkAccess();
@@ -124,7 +124,7 @@ export const ACTING = [
         mine,
         false,
       ]);
-      await page.getByText("What is in conflict was left as it is.").waitFor();
+      await page.getByText("Files in conflict were left unchanged.").waitFor();
       await stage.row("Change two").filter({ hasText: "partly undone" }).waitFor();
 
       // the rest, by decision

@@ -7,7 +7,7 @@ export type News = {
 }[keyof Notifications];
 
 export interface Listener {
-  heard(news: News): void;
+  received(news: News): void;
   /** The connection stands; `again` if it was broken, or if news may be missing: then all is to be looked up again. */
   opened(again: boolean): void;
   /** The server lost the daemon; it tries again. */
@@ -26,11 +26,11 @@ const METHODS = [
 
 /** Milliseconds between two tries, where the browser itself has given up. */
 const PAUSE = 2000;
-/** Milliseconds after which a clock that stood still tells of a sleep. */
+/** Milliseconds without a tick after which the machine is assumed to have slept. */
 const SLEEP = 30_000;
 
 /**
- * Listens until the page is closed. After a break, the server is asked for what was missed.
+ * Listens until the page is closed. After a break, asks the server for the missed events.
  *
  * A browser does not notice that the machine slept while a connection died; the clock does.
  */
@@ -47,7 +47,7 @@ export function listen(address: string, listener: Listener): void {
     };
     opened.onerror = () => {
       listener.broke();
-      // the browser tries again by itself but where the server refused
+      // the browser reconnects by itself unless the server refused
       if (opened.readyState === EventSource.CLOSED) {
         setTimeout(() => {
           if (source === opened) connect();
@@ -57,10 +57,10 @@ export function listen(address: string, listener: Listener): void {
     for (const method of METHODS) {
       opened.addEventListener(method, (event: MessageEvent<string>) => {
         const params: unknown = JSON.parse(event.data);
-        listener.heard({ method, params } as News);
+        listener.received({ method, params } as News);
       });
     }
-    // the server lost the daemon for a while, or does not know any more what it told
+    // the server lost the daemon for a while, or no longer knows which events it sent
     opened.addEventListener("reset", () => {
       listener.opened(true);
     });

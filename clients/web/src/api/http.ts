@@ -1,7 +1,7 @@
 /** Requests to the server that the page came from: JSON in, JSON out. */
 import { Problem } from "./problem";
 
-/** Values of a query: what is undefined is left out, and a list is given once for each of its values. */
+/** Values of a query: undefined values are omitted, and a list gives one parameter for each value. */
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 /**

@@ -1,11 +1,11 @@
-/** What the server answers where it cannot do what it was asked: `application/problem+json`. */
+/** The server's answer to a request that failed: `application/problem+json`. */
 export class Problem extends Error {
   override readonly name = "Problem";
 
   constructor(
     /** The status of HTTP; 0 where no answer came at all. */
     readonly status: number,
-    /** The stable name of what is wrong, as on the wire of snapd. */
+    /** The stable name of the error, as in snapd's protocol. */
     readonly kind: string,
     message: string,
     /** What to do next, in one sentence. */
@@ -25,7 +25,7 @@ export class Problem extends Error {
       0,
       "unreachable",
       "snapd web does not answer.",
-      "Start it again with `snapd web` in your folder; the page goes on by itself if the address stays the same.",
+      "Start it again with `snapd web` in your folder; the page reconnects by itself if the address stays the same.",
       {},
     );
   }

@@ -35,7 +35,7 @@ export interface Status {
 export type Decision = "merge" | "overwrite" | "keep";
 export type Decisions = Readonly<Record<string, Decision>>;
 
-/** How something that changes files is asked for. */
+/** The parameters of a request that changes files. */
 export interface Asking {
   readonly dryRun?: boolean;
   readonly onConflict?: OnConflict;
@@ -46,7 +46,7 @@ export interface Asking {
   readonly expect?: string;
 }
 
-/** What of the pending changes is meant: exactly one of `files`, `file` with `hunks`, and `all`. */
+/** Selects pending changes: exactly one of `files`, `file` with `hunks`, and `all`. */
 export interface Pending {
   readonly files?: readonly string[];
   readonly file?: string;
@@ -91,7 +91,7 @@ export const getHunks = (id: string, stepId: string, file: string, signal?: Abor
 export const getStepDiff = (id: string, stepId: string, file: string, signal?: AbortSignal) =>
   get<DiffResult>(address(step(id, stepId, "diff"), { files: [file] }), signal);
 
-/** What the steps of a turn changed, as far as it is still so. */
+/** The changes of a turn's steps that are still in effect. */
 export const getTurnDiff = (id: string, messageId: string, page: Page) =>
   get<SessionDiffResult>(address(session(id, "diff"), { messageID: messageId, ...page }));
 
@@ -129,7 +129,7 @@ export interface Reverted {
   readonly revert: { readonly files: FileOutcome[] };
 }
 
-/** A place of the history that holds what was looked for. */
+/** A place in the history that matches the search. */
 export interface Hit {
   readonly kind: "step" | "message";
   readonly sessionId: string;

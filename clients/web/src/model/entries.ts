@@ -1,7 +1,7 @@
 /** The entries of a timeline, latest first, and how news get into them. */
 import type { Entry, Step } from "@snapd/client";
 
-/** The name of an entry: the same for as long as it is in the timeline. */
+/** The key of an entry, stable while the entry is in the timeline. */
 export function keyOf(entry: Entry): string {
   if (entry.step !== undefined) return `step ${entry.step.stepId}`;
   if (entry.kind === "message") return `message ${entry.sessionId ?? ""} ${entry.messageId ?? ""}`;
@@ -9,9 +9,9 @@ export function keyOf(entry: Entry): string {
 }
 
 /**
- * Puts the latest entries, as they were just fetched, in front of those that are known.
+ * Puts the latest entries, which were just fetched, in front of the loaded ones.
  *
- * @param known What the timeline has, latest first.
+ * @param known The loaded entries, latest first.
  * @param latest The first page of now, latest first.
  * @param isWhole Whether that page is all there is.
  * @returns The entries together, or undefined where the two do not meet: then there is more between them.
@@ -26,7 +26,7 @@ export function withLatest(known: readonly Entry[], latest: readonly Entry[], is
 }
 
 /**
- * Adds an older page. Where the timeline grew meanwhile, the page may begin with what is known.
+ * Adds an older page. If the timeline grew in between, the page may begin with loaded entries.
  *
  * @param known Latest first.
  * @param older The next page, latest first.
@@ -37,7 +37,7 @@ export function withOlder(known: readonly Entry[], older: readonly Entry[]): Ent
 }
 
 /**
- * Puts a step as it is now into the entries: in its place, or where its time puts it.
+ * Puts the current state of a step into the entries: in its place, or where its time belongs.
  *
  * @param entries Latest first.
  */
@@ -49,7 +49,7 @@ export function withStep(entries: readonly Entry[], step: Step): Entry[] {
   return entries.toSpliced(place < 0 ? entries.length : place, 0, entryOf(step, undefined));
 }
 
-/** What is known of a step's moved files stays: notifications name the two ends of a move apart. */
+/** Keeps the moved files of a loaded step: notifications list the two ends of a move separately. */
 function entryOf(step: Step, known: Entry | undefined): Entry {
   const wasEnded = known?.step?.endedAt !== undefined;
   const files = wasEnded ? known.files : (step.files ?? []);

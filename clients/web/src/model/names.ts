@@ -1,6 +1,6 @@
-/** Names and texts of others, so that they cannot pass for something else. */
+/** Makes names and texts from outside safe to show: they cannot look like something else. */
 
-/** Characters that are not drawn, but change what is drawn around them; tabs are as they should be. */
+/** Characters that are invisible but change how the text around them is drawn; tabs are allowed. */
 const UNSEEN =
   /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g;
 
@@ -13,7 +13,7 @@ export function visible(text: string): string {
   });
 }
 
-/** The first line of what somebody wrote that has anything on it, in one piece. */
+/** The first line of a text that is not blank, with its whitespace collapsed. */
 export function firstLine(text: string | undefined): string | undefined {
   const line = text?.split("\n").find((one) => one.trim() !== "");
   return line === undefined ? undefined : visible(line.trim().replaceAll(/\s+/g, " "));
@@ -25,7 +25,7 @@ export function splitName(file: string): readonly [string, string] {
   return [visible(file.slice(0, at)), visible(file.slice(at))];
 }
 
-/** Characters at the end of a name that stay when it is cut: they tell `order-17.test.ts` from `order-18.test.ts`. */
+/** Characters at the end of a shortened name: they distinguish `order-17.test.ts` from `order-18.test.ts`. */
 const TAIL = 12;
 
 /** A text in two parts, of which the second one is always shown: a cut lies between them. */

@@ -16,14 +16,14 @@ export function plannedName(outcome: OutcomeKind): string {
   return OUTCOMES[outcome].planned;
 }
 
-/** Why a file is not what was asked for, in one sentence; empty for one that is. */
+/** Why a file does not have the requested state, in one sentence; empty if it has. */
 export function reasonOf({ reason, branch, message }: FileOutcome): string {
   if (message !== undefined) return sentence(message);
   if (branch !== undefined) return sentence(reasonInWords(reason ?? "", branch));
   return reason === undefined ? "" : reasonText(reason);
 }
 
-/** Why something is not what was asked for, in one sentence; a reason of a newer daemon stays as it is. */
+/** Why a file does not have the requested state, in one sentence; an unknown reason is returned unchanged. */
 export function reasonText(reason: string): string {
   const text = reasonInWords(reason);
   return text === reason ? visible(reason) : sentence(text);
@@ -42,7 +42,7 @@ export function conflicts(files: readonly FileOutcome[]): FileOutcome[] {
   return files.filter(({ outcome }) => outcome === "conflict");
 }
 
-/** Whether the files have nothing of what was to be taken back, or have all of what was to be done again. */
+/** Whether the files have none of the changes to undo, or all of the changes to redo. */
 export function isAbsent(files: readonly FileOutcome[]): boolean {
   return files.some(({ reason = "" }) => ABSENT_REASONS.includes(reason));
 }
@@ -57,7 +57,7 @@ export function summary(files: readonly FileOutcome[]): string {
   return summed(files, "");
 }
 
-/** What is going to be done: "2 files will be restored, 1 merged, 1 in conflict". */
+/** What will be done: "2 files will be restored, 1 merged, 1 in conflict". */
 export function plannedSummary(files: readonly FileOutcome[]): string {
   return summed(files, "will be ");
 }
@@ -74,8 +74,8 @@ function summed(files: readonly FileOutcome[], will: string): string {
 }
 
 /**
- * The places where files are in conflict, and those that a person decided about: a file that is to be overwritten is in
- * no conflict any more, and the decision can still be another.
+ * The places where files are in conflict, and those that a person decided about: a file to overwrite is
+ * no longer in conflict, and the decision can still be another.
  *
  * @param known Those that were shown before.
  */

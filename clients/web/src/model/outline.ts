@@ -26,9 +26,9 @@ export interface EntryRow {
 /**
  * The rows of one session, latest turn first.
  *
- * Its entries are latest first, and so a prompt follows what came of it; here it stands above.
+ * Its entries are latest first, so a prompt follows its steps; here it is above them.
  *
- * @param messages What is known of the prompts, by their ids.
+ * @param messages The loaded prompts, by id.
  */
 export function rowsOfSession(
   sessionId: string,

@@ -14,7 +14,7 @@ const KINDS = { "+": "added", "-": "removed", "\\": "note" } as const;
 /**
  * The lines of a patch of any number of files.
  *
- * A line of a hunk may look like the head of another file; only the counts of the hunk tell.
+ * A line of a hunk may look like the header of another file; only the hunk's line counts distinguish them.
  */
 export function* patchLines(patch: string): Generator<PatchLine> {
   let [old, now] = [0, 0];
@@ -51,7 +51,7 @@ const AROUND = 3;
 /** The hunks between two texts. */
 export function hunksBetween(before: string, after: string): DiffHunk[] {
   const patch = structuredPatch("", "", before, after, undefined, undefined, { context: AROUND, timeout: PATIENCE });
-  // the types do not say that it gives nothing where the time is over
+  // the types do not say that it returns undefined after a timeout
   const found = patch?.hunks;
   if (found === undefined) return replaced(before, after);
   // of no lines, git names the line before them, and this library the one after

@@ -129,7 +129,7 @@ function lineAt(parts: readonly string[], at: number): { line?: ChangedLine } {
   return { line: { change, line: Number(number) } };
 }
 
-/** A part as it was before it was escaped; as it stands where somebody typed what is no escape. */
+/** An unescaped part; unchanged if it has an invalid escape, as in an address that a person typed. */
 function unescaped(part: string): string {
   try {
     return decodeURIComponent(part);

@@ -8,7 +8,7 @@ export interface GapRow {
   readonly kind: "gap";
   /** The index of the hunk below it; as many as there are hunks for the one at the end. */
   readonly gap: number;
-  /** How many lines are hidden; undefined at the end of a file whose texts are not known yet. */
+  /** The number of hidden lines; undefined at the end of a file whose texts are not loaded. */
   readonly hidden: number | undefined;
   /** The hunk below it. */
   readonly hunk: DiffHunk | undefined;
@@ -33,7 +33,7 @@ export interface PairRow {
 export type DiffRow = GapRow | LineRow | PairRow;
 
 /** How many of the lines of a gap are shown: those at its top, and those at its bottom. */
-export interface Unfolded {
+export interface GapLines {
   readonly top: number;
   readonly bottom: number;
 }
@@ -41,7 +41,7 @@ export interface Unfolded {
 /**
  * The rows of a file.
  *
- * @param texts Both texts, where they are known: lines between hunks can be shown only then.
+ * @param texts Both texts, if loaded: lines between hunks need them.
  * @param unfolded What is shown of each gap, by the index of the hunk below it.
  * @param isActing Whether something can be done with each hunk.
  */
@@ -49,7 +49,7 @@ export function rowsOf(
   hunks: readonly DiffHunk[],
   layout: Layout,
   texts: Texts | undefined,
-  unfolded: ReadonlyMap<number, Unfolded>,
+  unfolded: ReadonlyMap<number, GapLines>,
   isActing = false,
 ): DiffRow[] {
   const rows: DiffRow[] = [];
@@ -78,7 +78,7 @@ interface Gap {
   readonly hunk: DiffHunk | undefined;
   readonly layout: Layout;
   readonly texts: Texts | undefined;
-  readonly unfolded: ReadonlyMap<number, Unfolded>;
+  readonly unfolded: ReadonlyMap<number, GapLines>;
   readonly isActing: boolean;
 }
 

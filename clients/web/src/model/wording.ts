@@ -15,7 +15,7 @@ const DAY = 24 * HOUR;
  */
 export function age(at: string, now: number): string {
   const passed = now - Date.parse(at);
-  // a clock that was set back is no reason to speak of the future
+  // if the clock was set back, do not show a time in the future
   if (passed < MINUTE) return "now";
   if (passed < HOUR) return `${Math.floor(passed / MINUTE)}m`;
   if (passed < DAY) return `${Math.floor(passed / HOUR)}h`;
@@ -62,9 +62,10 @@ function capital(text: string): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
-/** What is known of the signature of a fetched session; undefined for one without. */
+/** The signature of a fetched session in words; undefined if it has none. */
 function signed(session: Session): string | undefined {
-  if (session.signature?.state === "good") return `signed by ${visible(session.signature.signer ?? "somebody")}`;
+  if (session.signature?.state === "good")
+    return `signed by ${visible(session.signature.signer ?? "an unknown signer")}`;
   return session.signature && SIGNATURES[session.signature.state];
 }
 
@@ -84,7 +85,7 @@ export function promptName(text: string | undefined): string {
   return firstLine(text) ?? "Prompt without a text";
 }
 
-/** What has become of a step; empty for one that is in force. */
+/** The state of a step in words; empty for an applied one. */
 export function stateName(state: Step["state"]): string {
   return STATES[state];
 }
@@ -120,7 +121,7 @@ export function sums(files: readonly Sums[]): Sums {
   return { additions, deletions };
 }
 
-/** The same in words, for those who hear it: "12 lines added, 3 removed". */
+/** The same in words, for screen readers: "12 lines added, 3 removed". */
 export function sumsInWords({ additions, deletions }: Sums): string {
   return `${counted(additions, "line")} added, ${grouped(deletions)} removed`;
 }

@@ -12,7 +12,7 @@ export interface Differing {
   readonly after: readonly Span[];
 }
 
-/** Longer lines are not compared word by word: nobody would see it, and it would take long. */
+/** Longer lines are not compared word by word: it would take long, and the result would be hard to see. */
 const LONGEST = 1000;
 /** Where more than this part of both lines differs, they are other lines, not changed ones. */
 const MOST = 0.75;

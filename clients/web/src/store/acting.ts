@@ -22,7 +22,7 @@ import { counted, promptName, stepName } from "../model/wording";
 import { Latest } from "./latest";
 import { loadReview } from "./review";
 import { isReadOnly } from "./status";
-import { noted, tell, tellProblem } from "./troubles";
+import { noted, addNote, tellProblem } from "./troubles";
 
 /** What a proposal did, or would do. */
 export interface Result {
@@ -37,9 +37,9 @@ export interface Result {
 
 /** Something that changes files of the folder. */
 export interface Proposal {
-  /** What is about to be done: "Undo “Show prices in euro”". */
+  /** The title of the plan: "Undo “Show prices in euro”". */
   readonly title: string;
-  /** What the button that does it says. */
+  /** The label of the button that applies the plan. */
   readonly verb: string;
   /** What was done, for the note: "Undid". */
   readonly done: string;
@@ -55,15 +55,15 @@ export interface Plan {
   readonly decisions: Decisions;
   /** Where files are in conflict, or were until the person decided about them. */
   readonly contested: readonly Contested[];
-  /** Absent while it is worked out. */
+  /** Absent while the plan is being made. */
   readonly result?: Result;
   readonly problem?: Problem;
   readonly isDoing: boolean;
-  /** Whether it is another one than the person agreed to, because something changed meanwhile. */
+  /** Whether the plan differs from the one that the person accepted, because something has changed since. */
   readonly isChanged?: boolean;
 }
 
-/** What is about to be done, and waits for a person to say so. */
+/** The plan that waits for a person's decision. */
 export const plan = signal<Plan | undefined>(undefined);
 
 const planning = new Latest();
@@ -91,7 +91,7 @@ export async function propose(
   }
 }
 
-/** Does what the plan shows, or shows the new plan if something changed meanwhile. */
+/** Applies the plan, or shows the new plan if something has changed since. */
 export async function carryOut(): Promise<void> {
   const current = plan.value;
   if (current?.result === undefined || current.isDoing) return;
@@ -104,8 +104,8 @@ export async function carryOut(): Promise<void> {
     const left = conflicts(files);
     const what =
       steps === undefined || steps.length === 0 ? proposal.done : `${proposal.done} ${counted(steps.length, "step")}`;
-    const hint = left.length === 0 ? undefined : "What is in conflict was left as it is.";
-    tell(`${what}: ${summary(files)}.`, { hint, ...(proposal.back === undefined ? {} : { action: proposal.back }) });
+    const hint = left.length === 0 ? undefined : "Files in conflict were left unchanged.";
+    addNote(`${what}: ${summary(files)}.`, { hint, ...(proposal.back === undefined ? {} : { action: proposal.back }) });
   } catch (error) {
     if (error instanceof Problem && error.kind === "planChanged") await propose(proposal, onConflict, decisions, true);
     else plan.value = { ...current, problem: noted(error), isDoing: false };
@@ -174,7 +174,7 @@ export function revertTo(sessionId: string, messageId: string, text: string | un
 async function bringBack(sessionId: string): Promise<void> {
   try {
     await unrevert(sessionId);
-    tell("Brought back what was reverted.");
+    addNote("Brought back what was reverted.");
   } catch (error) {
     tellProblem(error);
   }

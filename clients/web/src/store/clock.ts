@@ -1,4 +1,4 @@
-/** The time, for what is told as an age. */
+/** The current time, for ages such as "2 min ago". */
 import { signal } from "@preact/signals";
 
 const EVERY = 20_000;

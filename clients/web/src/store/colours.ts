@@ -1,4 +1,4 @@
-/** The colours of the texts of files, worked out once they are to be seen. */
+/** The syntax colours of files, computed when the files become visible. */
 import { signal } from "@preact/signals";
 import type { Texts } from "../model/diff";
 import type { Token } from "../model/segments";
@@ -15,10 +15,10 @@ const MOST = 1_500_000;
 const known = new WeakMap<Texts, Coloured | "working" | "none">();
 const version = signal(0);
 
-/** The colours of a file, or undefined until they are known; asking has them worked out. */
+/** The colours of a file, or undefined until they are computed; a call starts that. */
 export function coloursOf(file: string, changes: Changes): Coloured | undefined {
   const { texts } = changes;
-  // whoever asks is asked again once some are known
+  // callers run again when colours arrive
   if (texts === undefined || version.value < 0) return undefined;
   const found = known.get(texts);
   if (found === undefined) void work(file, texts);

@@ -1,4 +1,4 @@
-/** The changes of files, fetched when they are to be seen, and kept for a while. */
+/** The changes of files, fetched when they become visible, and cached. */
 import type { FileChange, FileDiff, PendingHunk, Step } from "@snapd/client";
 import { signal } from "@preact/signals";
 import type { Problem } from "../api/problem";
@@ -8,14 +8,14 @@ import { exactName } from "../model/names";
 import { hunksBetween, hunksOfPatch } from "../model/patch";
 import { noted } from "./troubles";
 
-/** What is known of the changes of one file. */
+/** The loaded changes of one file. */
 export interface Changes {
   readonly hunks: readonly DiffHunk[];
-  /** Both texts; absent where they are not known, or are no part of what was changed. */
+  /** Both texts; absent if they are not loaded, or not part of the change. */
   readonly texts?: Texts;
   /** Why there are no lines to show. */
   readonly note?: string;
-  /** What the hunks of pending changes are known by: see `expect` of `review/keep`. */
+  /** Identifies the hunks of pending changes: see `expect` of `review/keep`. */
   readonly id?: string;
   /** Who has a part in each hunk, by its index. */
   readonly owners?: readonly PendingHunk["owners"][];
@@ -28,13 +28,13 @@ export interface FileState {
 
 /** Where the changes of the files of a step, of a span or of the review come from. */
 export interface Source {
-  /** What it is about; the same files of another source have other changes. */
+  /** The key of the source; the same file has other changes in another source. */
   readonly key: string;
   /** The changes of a file. */
   load(file: FileChange): Promise<Changes>;
-  /** Both texts of a file whose changes are known. */
+  /** Both texts of a file whose changes are loaded. */
   loadTexts?(file: FileChange, changes: Changes): Promise<Texts | undefined>;
-  /** Where a picture is as it was before and after; undefined for a side that is not known. */
+  /** The URLs of a picture before and after; undefined for a missing side. */
   picture(file: FileChange): { readonly before: string | undefined; readonly after: string | undefined };
   /** Changes with the file; what is shown is fetched again. */
   version(file: FileChange): string;
@@ -47,23 +47,23 @@ interface Kept {
   hasTexts: boolean;
 }
 
-/** Files whose changes are kept; of more, those that were asked for first are forgotten. */
+/** The number of cached files; the oldest are dropped first. */
 const MOST = 400;
-/** Of a file in which more lines changed, the whole texts are fetched only once they are asked for. */
+/** If more lines changed, the whole texts are fetched only on request. */
 const MOST_COLOURED = 5000;
 /** Requests at once: a browser has six connections to a server, and others need some. */
 const AT_ONCE = 3;
 
 const kept = new Map<string, Kept>();
-/** Goes up whenever something of what is kept is another. */
+/** Increases when anything in the cache changes. */
 export const changed = signal(0);
-/** Goes up with the folder, where what is shown is compared with it. */
+/** Increases with each change of the folder, for changes that are compared with it. */
 export const folderVersion = signal(0);
 
 const waiting: (() => Promise<void>)[] = [];
 let running = 0;
 
-/** What is known of a file; undefined until it was asked for. */
+/** The loaded changes of a file; undefined until requested. */
 export function stateOf(source: Source, file: FileChange): FileState | undefined {
   return kept.get(nameOf(source, file))?.state;
 }
@@ -104,7 +104,7 @@ export function want(source: Source, file: FileChange): void {
   });
 }
 
-/** Fetches both texts of a file, once, where its changes are known. */
+/** Fetches both texts of a file, once, if its changes are loaded. */
 export function wantTexts(source: Source, file: FileChange): void {
   const entry = kept.get(nameOf(source, file));
   const changes = entry?.state.changes;
@@ -120,7 +120,7 @@ export function wantTexts(source: Source, file: FileChange): void {
   });
 }
 
-/** What is compared with the folder is another by now. */
+/** Marks comparisons with the folder as outdated. */
 export function forgetChanging(): void {
   folderVersion.value += 1;
 }
@@ -175,7 +175,7 @@ export function spanSource(before: string, after: string | undefined): Source {
       const names = file.renamedFrom === undefined ? [exactName(file)] : [file.renamedFrom, exactName(file)];
       const { diffs } = await getDifference(before, after, names);
       const diff = diffs.find((one) => one.file === file.file);
-      return diff === undefined ? { hunks: [], note: "It is the same again." } : changesOf(diff);
+      return diff === undefined ? { hunks: [], note: "No difference remains." } : changesOf(diff);
     },
   };
 }
@@ -220,7 +220,7 @@ export function reviewSource(idOf: (file: FileChange) => string): Source {
 }
 
 const TOO_LARGE = "Its text is over 10 MB.";
-const MIXED = "Others changed the same lines while the step was at work: its changes cannot be told apart.";
+const MIXED = "Others changed the same lines while the step was running, so its changes cannot be separated.";
 
 function changesOf(diff: FileDiff): Changes {
   if (diff.binary) return binary();
@@ -239,7 +239,7 @@ function noteOf(file: FileChange): string {
   if (file.renamedFrom !== undefined) return "It was moved, and its text is the same.";
   if (file.status === "added") return "It is new and empty.";
   if (file.status === "deleted") return "It was empty and is deleted.";
-  return "No line of it changed; its mode or its kind did.";
+  return "Its text is the same; its mode or type changed.";
 }
 
 /** A text as the daemon shows it: UTF-8, or else each byte as a character of Latin-1. */

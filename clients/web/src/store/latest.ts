@@ -1,11 +1,11 @@
-/** Of several requests for the same thing, the one that was asked last counts. */
+/** Of several requests for the same thing, only the latest counts. */
 export class Latest {
   #number = 0;
 
   /**
    * Begins a request.
    *
-   * @returns Says whether no later one has begun.
+   * @returns A function that reports whether this is still the latest.
    */
   begin(): () => boolean {
     this.#number += 1;

@@ -1,4 +1,4 @@
-/** Keeps what is shown as it is in the folder. */
+/** Keeps the page up to date with the folder. */
 import { listen } from "../api/events";
 import { address } from "../api/http";
 import { forgetChanging } from "./diffs";
@@ -11,7 +11,7 @@ import { loadToday } from "./today";
 import { refreshTop, reloadTimeline, setStep } from "./timeline";
 import { isConnected } from "./troubles";
 
-/** Milliseconds in which several notifications count as one: steps themselves are shown at once, as they are told. */
+/** Milliseconds in which several notifications count as one: steps themselves are shown at once. */
 const TOGETHER = 300;
 
 const refresh = soon(TOGETHER, refreshTop);
@@ -47,10 +47,10 @@ export function goLive(): void {
     },
     broke() {
       isConnected.value = false;
-      // it tells whether the server is another by now, which has another token
+      // shows whether another server, with another token, answers now
       void loadStatus();
     },
-    heard({ method, params }) {
+    received({ method, params }) {
       if (method !== "snapshot/didTrack") refreshToday();
       switch (method) {
         case "session/didChange":

@@ -1,4 +1,4 @@
-/** What the keyboard is at, and what it can do there. Each part of the page that is shown says so itself. */
+/** The keyboard shortcuts that apply now. Each visible part of the page registers its own. */
 import { signal } from "@preact/signals";
 import type { Action } from "../model/keys";
 
@@ -7,9 +7,9 @@ type Handlers = Partial<Record<Action, () => void>>;
 const layers: Handlers[] = [];
 
 /**
- * Says what keys do from now on, before what was said earlier.
+ * Adds key handlers that take precedence over earlier ones.
  *
- * @returns Takes it back.
+ * @returns A function that removes them.
  */
 export function offer(handlers: Handlers): () => void {
   layers.push(handlers);
@@ -34,5 +34,5 @@ export interface CurrentHunk {
 
 export const currentHunk = signal<CurrentHunk | undefined>(undefined);
 
-/** What a screen reader says next. */
-export const said = signal("");
+/** The next announcement for screen readers. */
+export const announcement = signal("");

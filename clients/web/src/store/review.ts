@@ -1,4 +1,4 @@
-/** What agents changed and nobody has kept yet. */
+/** The pending changes: what agents changed and nobody has kept yet. */
 import type { PendingFile } from "@snapd/client";
 import { signal } from "@preact/signals";
 import type { Problem } from "../api/problem";

@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { getSessions } from "../api/routes";
 import { noted } from "./troubles";
 
-/** By their ids, in the order in which they were started; undefined until they are known. */
+/** By id, in the order in which they were started; undefined until loaded. */
 export const sessions = signal<ReadonlyMap<string, Session> | undefined>(undefined);
 
 export async function loadSessions(): Promise<void> {
@@ -16,7 +16,7 @@ export async function loadSessions(): Promise<void> {
   }
 }
 
-/** Notes a session as it is now. */
+/** Stores the current state of a session. */
 export function setSession(session: Session): void {
   sessions.value = new Map(sessions.value).set(session.sessionId, session);
 }

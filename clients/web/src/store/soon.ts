@@ -1,5 +1,5 @@
 /**
- * Makes a function that does something soon, and once for all calls meanwhile.
+ * Makes a function that runs something soon, once for all calls until then.
  *
  * While it is being done, a call has it done once more afterwards.
  *

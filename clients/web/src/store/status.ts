@@ -5,7 +5,7 @@ import { noted } from "./troubles";
 
 export const status = signal<Status | undefined>(undefined);
 
-/** Whether nothing may be changed; true until the server said that it may. */
+/** Whether nothing may be changed; true until the server reports otherwise. */
 export const isReadOnly = computed(() => status.value?.readOnly ?? true);
 
 export async function loadStatus(): Promise<void> {

@@ -55,7 +55,7 @@ export function showScope(of: Scope): void {
   void reloadTimeline();
 }
 
-/** Fetches all of it again; where all of it is shown, it stays until what is new is complete. */
+/** Fetches everything again; a complete list stays until the new one is complete. */
 export async function reloadTimeline(): Promise<void> {
   const isCurrent = loading.begin();
   const of = scope.peek();
@@ -68,7 +68,7 @@ export async function reloadTimeline(): Promise<void> {
       const answer = await getHistory(of, { cursor, limit: cursor === undefined ? FIRST : REST });
       if (!isCurrent()) return;
       if (stays) collected = withOlder(collected, answer.entries);
-      // what came meanwhile stands at the top already
+      // newer entries are at the top already
       else entries.value = cursor === undefined ? answer.entries : withOlder(entries.value, answer.entries);
       cursor = answer.nextCursor;
       if (!stays) progress.value = cursor === undefined ? "complete" : "first";
@@ -101,7 +101,7 @@ async function loadMessages(of: Scope, isCurrent: () => boolean): Promise<void> 
   }
 }
 
-/** Fetches what is new at the top. */
+/** Fetches the new entries at the top. */
 export async function refreshTop(): Promise<void> {
   if (progress.value === "loading") return;
   const of = scope.value;
@@ -121,7 +121,7 @@ export async function refreshTop(): Promise<void> {
   }
 }
 
-/** Notes a step as it is now, or a session that has none yet. */
+/** Stores the current state of a step, or of a session without steps. */
 export function setStep(session: Session, step: Step | undefined): void {
   const isHere = scope.value === undefined || scope.value === session.sessionId;
   if (isHere && step !== undefined && progress.value !== "loading") entries.value = withStep(entries.value, step);

@@ -1,4 +1,4 @@
-/** What is wrong with the connection to the server, and what went wrong just now. */
+/** Problems with the connection to the server, and recent errors. */
 import { signal } from "@preact/signals";
 import { type Problem, problemOf } from "../api/problem";
 
@@ -17,14 +17,14 @@ export interface Note {
   readonly action?: { readonly label: string; readonly act: () => void };
 }
 
-/** What was done and what went wrong, latest last, until it is put away. */
+/** Recent results and errors, latest last, until dismissed. */
 export const notes = signal<readonly Note[]>([]);
 
 const MOST = 4;
 let lastId = 0;
 
-/** Tells what was done. */
-export function tell(text: string, rest: Partial<Omit<Note, "id" | "text">> = {}): void {
+/** Adds a note about a result. */
+export function addNote(text: string, rest: Partial<Omit<Note, "id" | "text">> = {}): void {
   lastId += 1;
   notes.value = [...notes.value.slice(1 - MOST), { id: lastId, text, isProblem: false, ...rest }];
 }
@@ -33,13 +33,13 @@ export function putAway(id: number): void {
   notes.value = notes.value.filter((note) => note.id !== id);
 }
 
-/** Tells what went wrong, where that is not what the page says as a whole already. */
+/** Adds a note about an error, unless the whole page already shows it. */
 export function tellProblem(error: unknown): void {
   const problem = noted(error);
-  if (!problem.isUnauthorized) tell(problem.message, { hint: problem.hint, isProblem: true });
+  if (!problem.isUnauthorized) addNote(problem.message, { hint: problem.hint, isProblem: true });
 }
 
-/** What is wrong; a token that is not accepted shows on the whole page. */
+/** The problem; a rejected token replaces the whole page. */
 export function noted(error: unknown): Problem {
   const problem = problemOf(error);
   if (problem.isUnauthorized) isLockedOut.value = true;

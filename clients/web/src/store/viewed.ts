@@ -1,4 +1,4 @@
-/** Which pending files the person has looked at, in this browser. A file that changes since is not viewed any more. */
+/** The pending files that the person viewed, in this browser. A file that changes afterwards counts as not viewed. */
 import type { PendingFile } from "@snapd/client";
 import { effect, signal } from "@preact/signals";
 import { exactName } from "../model/names";
@@ -19,7 +19,7 @@ export function setViewed(file: PendingFile, is: boolean): void {
   const next = new Map(viewed.value);
   if (is) next.set(exactName(file), file.id);
   else next.delete(exactName(file));
-  // what is pending no longer needs no note
+  // files that are no longer pending need no mark
   const names = new Set(pending.value?.map(exactName));
   for (const name of next.keys()) if (!names.has(name)) next.delete(name);
   viewed.value = next;

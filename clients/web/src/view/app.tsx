@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import { firstLine } from "../model/names";
 import type { Route } from "../model/route";
 import { stepName } from "../model/wording";
-import { said } from "../store/place";
+import { announcement } from "../store/place";
 import { layout } from "../store/preferences";
 import { goTo, route, shown } from "../store/route";
 import { sessions } from "../store/sessions";
@@ -42,7 +42,7 @@ export function App(): JSX.Element {
       <PlanDialog />
       <HelpDialog />
       <p class="heard" role="status">
-        {said.value}
+        {announcement.value}
       </p>
     </div>
   );

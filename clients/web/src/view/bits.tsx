@@ -1,4 +1,4 @@
-/** Small things that stand in many places. */
+/** Small components that are used in many places. */
 import type { FileChange } from "@snapd/client";
 import type { ComponentChildren, JSX } from "preact";
 import type { Problem } from "../api/problem";
@@ -28,7 +28,7 @@ export function Age({ at }: { readonly at: string }): JSX.Element {
   );
 }
 
-/** A name that loses its middle where there is too little room: how it ends tells it from others. */
+/** A name that is shortened in the middle: its end distinguishes it from others. */
 export function Cut({ text }: { readonly text: string }): JSX.Element {
   const [head, tail] = cutParts(text);
   return (
@@ -84,7 +84,7 @@ export interface ButtonProps {
   readonly icon?: IconName;
   readonly label: string;
   readonly onClick: () => void;
-  /** What the button shows beside its icon; without it, the label is only heard and hinted. */
+  /** The text beside the icon; without it, the label is only a tooltip and for screen readers. */
   readonly text?: string;
   readonly kind?: "plain" | "quiet" | "primary";
   readonly keys?: string;

@@ -1,10 +1,10 @@
 /** The parts in which the changes of many files are drawn: only those that are seen are on the page. */
 import type { FileChange } from "@snapd/client";
-import { type DiffRow, type Layout, rowsOf, type Unfolded } from "../model/rows";
+import { type DiffRow, type Layout, rowsOf, type GapLines } from "../model/rows";
 import type { Changes, FileState } from "../store/diffs";
 
 export interface Block {
-  /** The same for as long as it shows the same lines: its measured height counts that long. */
+  /** Stable while it shows the same lines, and so is its measured height. */
   readonly key: string;
   /** The file, by its index. */
   readonly file: number;
@@ -19,7 +19,7 @@ export interface FileBlocks {
   readonly state: FileState | undefined;
   readonly isFolded: boolean;
   readonly hasPicture: boolean;
-  readonly unfolded: ReadonlyMap<number, Unfolded>;
+  readonly unfolded: ReadonlyMap<number, GapLines>;
   /** Whether something can be done with its hunks. */
   readonly isActing: boolean;
 }
@@ -73,7 +73,7 @@ function pushBody({ file, state, hasPicture, unfolded, isActing }: FileBlocks, l
 /** Rows are worked out once for what they show, however often the list is put together. */
 interface Drawn {
   readonly layout: Layout;
-  readonly unfolded: ReadonlyMap<number, Unfolded>;
+  readonly unfolded: ReadonlyMap<number, GapLines>;
   readonly isActing: boolean;
   readonly rows: readonly DiffRow[];
 }
@@ -83,7 +83,7 @@ const drawn = new WeakMap<Changes, Drawn>();
 function drawnRows(
   changes: Changes,
   layout: Layout,
-  unfolded: ReadonlyMap<number, Unfolded>,
+  unfolded: ReadonlyMap<number, GapLines>,
   isActing: boolean,
 ): readonly DiffRow[] {
   const known = drawn.get(changes);

@@ -1,4 +1,4 @@
-/** The head of what is shown beside the timeline. */
+/** The header of the detail pane. */
 import type { ComponentChildren, JSX } from "preact";
 import { fragmentOf, type Route } from "../model/route";
 import { layout } from "../store/preferences";

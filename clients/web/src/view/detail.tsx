@@ -1,4 +1,4 @@
-/** The right of the page: what is chosen in the timeline. */
+/** The detail pane: the selected entry of the timeline. */
 import type { JSX } from "preact";
 import { shown } from "../store/route";
 import { progress, steps } from "../store/timeline";
@@ -38,8 +38,8 @@ function Chosen(): JSX.Element {
   }
   if (progress.value !== "complete") return <div class="skeleton tall" aria-hidden="true" />;
   return (
-    <Empty title="This step is not there any more">
-      <p>snapd keeps steps for as long as the retention says; this one may be older.</p>
+    <Empty title="This step no longer exists">
+      <p>snapd keeps steps for the configured retention time; this one may be older.</p>
     </Empty>
   );
 }

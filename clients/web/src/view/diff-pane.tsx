@@ -1,4 +1,4 @@
-/** The changes of many files below one another, of which only what is seen is on the page. */
+/** The changes of many files in one list, of which only the visible part is in the document. */
 import type { FileChange } from "@snapd/client";
 import type { JSX, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -6,7 +6,7 @@ import type { DiffHunk } from "../model/diff";
 import { Heights } from "../model/heights";
 import { exactName } from "../model/names";
 import type { ChangedLine } from "../model/route";
-import type { Unfolded } from "../model/rows";
+import type { GapLines } from "../model/rows";
 import { changed, isWanted, type Source, stateOf, tryAgain, want, wantTexts } from "../store/diffs";
 import { currentHunk } from "../store/place";
 import { layout } from "../store/preferences";
@@ -20,19 +20,19 @@ import { useSteps } from "./steps";
 import { useViewport } from "./viewport";
 
 const SPARE = 600;
-/** Milliseconds that a file has to be seen before it is fetched: whoever scrolls past it does not want it. */
+/** Milliseconds that a file must be visible before it is fetched, so that scrolling past does not fetch it. */
 const SEEN_FOR = 60;
-const NOTHING_UNFOLDED: ReadonlyMap<number, Unfolded> = new Map();
+const NOTHING_UNFOLDED: ReadonlyMap<number, GapLines> = new Map();
 
 export interface DiffPaneProps {
   readonly source: Source;
   readonly files: readonly FileChange[];
-  /** The file that is to be seen first. */
+  /** The file to scroll to. */
   readonly focused?: string | undefined;
-  /** The line of it that is to be seen first. */
+  /** The line of that file to scroll to. */
   readonly line?: ChangedLine | undefined;
   readonly fileActions?: (file: FileChange) => JSX.Element | null;
-  /** Whether a file is folded until the person says otherwise. */
+  /** Whether a file is folded by default. */
   readonly isFolded?: (file: FileChange) => boolean;
   readonly hunkActions?: (file: FileChange, hunk: DiffHunk) => JSX.Element | null;
   /** Whether something can be done with single hunks of a file. */
@@ -48,7 +48,7 @@ export function DiffPane(props: DiffPaneProps): JSX.Element {
   // by the files that were folded or unfolded by hand, and by how they were before
   const [flipped, setFlipped] = useState<ReadonlySet<string>>(new Set());
   const flipName = (file: FileChange) => `${isFolded?.(file) ?? false} ${file.file}`;
-  const [unfolded, setUnfolded] = useState<ReadonlyMap<string, ReadonlyMap<number, Unfolded>>>(new Map());
+  const [unfolded, setUnfolded] = useState<ReadonlyMap<string, ReadonlyMap<number, GapLines>>>(new Map());
   const parts = useMemo(
     () =>
       files.map((file): FileBlocks => ({
@@ -255,7 +255,7 @@ function lastOf(blocks: readonly Block[], first: number): number {
   return blocks.findIndex((block, at) => at >= first && block.kind === "space");
 }
 
-/** Where each block lies: estimated until it was drawn, and measured from then on. What is seen stays in its place. */
+/** The positions of blocks: estimated until drawn, then measured. The visible part does not move. */
 function useMeasured(
   ref: RefObject<HTMLDivElement | null>,
   body: RefObject<HTMLDivElement | null>,
@@ -309,7 +309,7 @@ function indexesOf(blocks: readonly Block[]): ReadonlyMap<string, number> {
 }
 
 /**
- * Where a block lies in a new list. One that is not there any more lies as far below the head of its file as it did.
+ * The position of a block in a new list. A removed block keeps its distance to the header of its file.
  *
  * @returns Pixels; undefined where its file is not there either.
  */
@@ -328,7 +328,7 @@ function placeNow(
   return head === undefined ? undefined : now.top(head) + heights.top(at) - heights.top(first);
 }
 
-/** Fetches the files that are seen. */
+/** Fetches the visible files. */
 function useFetched(source: Source, files: readonly FileChange[], seen: readonly Block[]): void {
   const wanted = [...new Set(seen.map((block) => block.file))].flatMap((at) => {
     const file = files[at];

@@ -143,7 +143,7 @@ function Version({ file, entry, index, count, show, isBlamed }: VersionProps): J
           </>
         }
         actions={
-          <div class="switch" role="group" aria-label="What is shown of the file">
+          <div class="switch" role="group" aria-label="View of the file">
             <button type="button" aria-pressed={!isBlamed} onClick={() => replaceBy(routeOf(file, entry, false))}>
               Changes
             </button>
@@ -182,7 +182,7 @@ function Version({ file, entry, index, count, show, isBlamed }: VersionProps): J
 function versionName(entry: Entry): string {
   if (entry.step !== undefined) return stepName(entry.step);
   if (entry.kind !== "user") return operationName(entry);
-  return entry.unknown === true ? "Somebody changed it" : "You changed it";
+  return entry.unknown === true ? "Someone changed it" : "You changed it";
 }
 
 /** What a version is called in the address: by its step, or else by its time. */

@@ -1,4 +1,4 @@
-/** Drawings of one size, in the colour of the text around them. They say nothing that the text does not. */
+/** Drawings of one size, in the colour of the text around them. They add nothing to the text. */
 import type { JSX } from "preact";
 
 const SHAPES = {

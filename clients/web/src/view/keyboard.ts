@@ -7,7 +7,7 @@ import { offer, perform } from "../store/place";
 export function useKeyboard(): void {
   useEffect(() => {
     const keys = new Keys();
-    const heard = (event: KeyboardEvent) => {
+    const onKey = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
       // a dialog has its own keys
       if (document.querySelector("dialog[open]") !== null) return;
@@ -20,8 +20,8 @@ export function useKeyboard(): void {
       if (action === undefined) return;
       if (action === "more" || perform(action)) event.preventDefault();
     };
-    addEventListener("keydown", heard);
-    return () => removeEventListener("keydown", heard);
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
   }, []);
 }
 

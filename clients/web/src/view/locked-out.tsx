@@ -1,4 +1,4 @@
-/** What is shown to a browser that the server does not know. */
+/** The page for a browser without a valid token. */
 import type { JSX } from "preact";
 import { Empty } from "./bits";
 

@@ -1,11 +1,11 @@
-/** What was done and what went wrong, at the edge of the page. */
+/** Notes about results and errors, at the edge of the page. */
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { visible } from "../model/names";
 import { type Note, notes, putAway } from "../store/troubles";
 import { Button } from "./bits";
 
-/** Milliseconds that a note stays by itself; what went wrong stays until it is put away. */
+/** Milliseconds until a note disappears; errors stay until dismissed. */
 const STAYS = 12_000;
 
 export function Notes(): JSX.Element {
@@ -41,7 +41,7 @@ function NoteView({ note }: { readonly note: Note }): JSX.Element {
           }}
         />
       )}
-      <Button icon="close" label="Put this note away" onClick={() => putAway(id)} />
+      <Button icon="close" label="Dismiss this note" onClick={() => putAway(id)} />
     </div>
   );
 }

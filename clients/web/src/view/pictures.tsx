@@ -1,4 +1,4 @@
-/** A picture as it was, and as it is. */
+/** A picture before and after. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 

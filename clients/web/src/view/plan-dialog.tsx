@@ -36,14 +36,14 @@ export function PlanDialog(): JSX.Element | null {
     >
       {isChanged === true && (
         <p class="plan-changed" role="alert">
-          Something changed meanwhile. This is what would be done now.
+          Something has changed since. This is the new plan.
         </p>
       )}
       {problem !== undefined && (
         <Trouble problem={problem} again={() => void propose(proposal, current.onConflict, current.decisions)} />
       )}
       {problem === undefined && result === undefined && (
-        <div class="skeleton plan-waiting" aria-label="Working it out" role="status" />
+        <div class="skeleton plan-waiting" aria-label="Preparing the plan" role="status" />
       )}
       {result !== undefined && <PlanBody plan={current} result={result} />}
     </Dialog>
@@ -102,7 +102,7 @@ function Choice({ current, hasClash }: { readonly current: Plan; readonly hasCla
   return (
     <fieldset class="choice">
       <legend>
-        {hasClash ? "Some files have since changed in the same places" : "Some files are as wanted already"}
+        {hasClash ? "Some files have since changed in the same places" : "Some files already have the requested state"}
       </legend>
       {CHOICES.map(({ value, label, hint }) => (
         <label key={value}>
@@ -164,13 +164,13 @@ interface DecisionProps {
   readonly plan: Plan;
 }
 
-/** What becomes of one file in conflict. */
+/** The decision about one file in conflict. */
 function DecisionChoice({ name, file, plan: current }: DecisionProps): JSX.Element {
   const { proposal, onConflict, decisions, isChanged } = current;
   const chosen = decisions[name] ?? (onConflict === "fail" ? "merge" : onConflict);
   return (
     <fieldset class="decision">
-      <legend class="heard">What becomes of {visible(file)}</legend>
+      <legend class="heard">What to do with {visible(file)}</legend>
       {DECISIONS.map(({ value, label, hint }) => (
         <label key={value} title={hint}>
           <input
@@ -191,7 +191,7 @@ function DisputeView({ dispute }: { readonly dispute: Dispute }): JSX.Element {
   const sides = [
     { title: `In the file now, from line ${dispute.line}`, lines: dispute.now, kind: "same" },
     { title: "As the step left it", lines: dispute.left, kind: "removed" },
-    { title: "As it should become", lines: dispute.wanted, kind: "added" },
+    { title: "As requested", lines: dispute.wanted, kind: "added" },
   ];
   return (
     <div class="dispute">

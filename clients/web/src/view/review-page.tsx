@@ -1,4 +1,4 @@
-/** What is pending: to be kept, or undone. */
+/** The review page: pending changes, to keep or undo. */
 import type { FileChange, PendingFile, Session } from "@snapd/client";
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
@@ -130,7 +130,7 @@ function OwnerFilter({ files, of }: OwnerFilterProps): JSX.Element | null {
         if (agent !== undefined) agents.set(agent, (agents.get(agent) ?? 0) + 1);
       }
     }
-    // what is chosen stays in the list when nothing of it is pending any more
+    // the selected file stays in the list when it is no longer pending
     if (of !== undefined) {
       const chosen = of.by === "session" ? bySession : agents;
       chosen.set(of.id, chosen.get(of.id) ?? 0);
@@ -289,7 +289,7 @@ function Pending({ files, focused, of, next }: PendingProps): JSX.Element {
   const ids = useMemo(() => new Map(files.map((file) => [exactName(file), file.id])), [files]);
   const source = useMemo(() => reviewSource((file) => ids.get(exactName(file)) ?? ""), [ids]);
   const canAct = !isReadOnly.value;
-  /** What was shown: nothing else is kept or undone. */
+  /** The ids of what is shown: nothing else is kept or undone. */
   const seen = (file: FileChange) => ({
     [file.file]: stateOf(source, file)?.changes?.id ?? ids.get(exactName(file)) ?? "",
   });
@@ -373,7 +373,7 @@ function Pending({ files, focused, of, next }: PendingProps): JSX.Element {
       <DetailHead
         title="Keep what is good, undo what is not"
         back={{ page: "review", ...(of && { of }) }}
-        facts={<span>Only what is shown here is kept or undone, whatever changes meanwhile.</span>}
+        facts={<span>Only what is shown here is kept or undone, even if files change meanwhile.</span>}
         actions={
           canAct && (
             <>

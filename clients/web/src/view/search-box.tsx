@@ -20,7 +20,7 @@ export function SearchBox(): JSX.Element {
     else if (typed.trim() !== "") goTo({ page: "search", text: typed });
   };
   useEffect(() => {
-    // what is being typed is newer than the address
+    // the typed text is newer than the address
     if (field.current !== null && document.activeElement !== field.current) field.current.value = text;
   }, [text]);
   useEffect(() => () => clearTimeout(timer.current), []);

@@ -1,4 +1,4 @@
-/** What was found in prompts, names of files, and changed lines. */
+/** The search page: matches in prompts, file names, and changed lines. */
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Problem } from "../api/problem";
@@ -21,7 +21,7 @@ const PLACES: readonly { readonly place: SearchedPlace; readonly label: string }
   { place: "texts", label: "Changed lines" },
 ];
 
-interface Found {
+interface SearchResult {
   readonly hits: readonly Hit[];
   readonly until: string | undefined;
   readonly cursor: string | undefined;
@@ -29,14 +29,14 @@ interface Found {
   readonly problem: Problem | undefined;
 }
 
-const NOTHING: Found = { hits: [], until: undefined, cursor: undefined, isLooking: true, problem: undefined };
+const NOTHING: SearchResult = { hits: [], until: undefined, cursor: undefined, isLooking: true, problem: undefined };
 
 export function SearchPage({ text }: { readonly text: string }): JSX.Element {
   const [places, setPlaces] = useState<readonly SearchedPlace[]>(PLACES.map(({ place }) => place));
-  const [found, setFound] = useState<Found>(NOTHING);
+  const [found, setFound] = useState<SearchResult>(NOTHING);
   const [wanted, setWanted] = useState(ENOUGH);
   const names = places.join(",");
-  // of another question, more is asked for only once a person asks for it
+  // for another query, older pages are loaded only on request
   const question = `${text}\n${names}`;
   const asked = useRef(question);
   const limit = asked.current === question ? wanted : ENOUGH;
@@ -81,19 +81,19 @@ export function SearchPage({ text }: { readonly text: string }): JSX.Element {
         </ol>
         {problem !== undefined && <Trouble problem={problem} />}
         <div class="search-end" role="status">
-          {isLooking && <p class="quiet">Looking{until === undefined ? "" : `, back to ${moment(until)} so far`}…</p>}
+          {isLooking && <p class="quiet">Searching{until === undefined ? "" : `, back to ${moment(until)} so far`}…</p>}
           {!isLooking && hits.length > 0 && <p class="quiet">{counted(hits.length, "hit")}</p>}
           {!isLooking && cursor !== undefined && (
             <Button
-              label="Look further back"
-              text="Look further back"
+              label="Search further back"
+              text="Search further back"
               onClick={() => setWanted(hits.length + ENOUGH)}
             />
           )}
         </div>
         {!isLooking && hits.length === 0 && problem === undefined && (
-          <Empty title={text.trim() === "" ? "Type what to look for" : "Nothing found"}>
-            <p>The search looks in prompts, names of files, and the lines that steps added or removed.</p>
+          <Empty title={text.trim() === "" ? "Type something to search for" : "Nothing found"}>
+            <p>The search covers prompts, file names, and the lines that steps added or removed.</p>
           </Empty>
         )}
       </div>
@@ -104,12 +104,12 @@ export function SearchPage({ text }: { readonly text: string }): JSX.Element {
 async function look(
   text: string,
   places: readonly SearchedPlace[],
-  known: Found,
+  known: SearchResult,
   wanted: number,
   signal: AbortSignal,
-  show: (found: Found) => void,
+  show: (found: SearchResult) => void,
 ): Promise<void> {
-  // with another question, what is known is of the one before
+  // after a new query, the loaded matches belong to the previous one
   let { hits, cursor, until } = wanted === ENOUGH ? NOTHING : known;
   try {
     do {
@@ -200,7 +200,7 @@ function HitLine({ hit, line, text }: HitLineProps): JSX.Element {
   );
 }
 
-/** A text with what was looked for made visible. */
+/** A text with its matches highlighted. */
 function Marked({ text, needle }: { readonly text: string; readonly needle: string }): JSX.Element {
   return (
     <>

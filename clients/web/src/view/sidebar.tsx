@@ -1,4 +1,4 @@
-/** The left of the page: what is pending, the sessions, and the prompts of the chosen one. */
+/** The sidebar: pending changes, sessions, and the prompts of the selected session. */
 import type { Message, Session } from "@snapd/client";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";

@@ -156,7 +156,7 @@ function Uncaptured({ step }: { readonly step: Step }): JSX.Element {
   if (files.length === 0) return <></>;
   return (
     <details class="pane-note">
-      <summary>{counted(files.length, "file")} that no snapshot has changed too: no undo brings that back</summary>
+      <summary>{counted(files.length, "file")} outside all snapshots also changed; undo cannot restore them</summary>
       <ul>
         {files.map(({ file, change }) => (
           <li key={file}>

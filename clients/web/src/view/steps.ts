@@ -5,7 +5,7 @@ import type { Heights } from "../model/heights";
 import type { Line } from "../model/diff";
 import { visible } from "../model/names";
 import type { ChangedLine } from "../model/route";
-import { currentHunk, said } from "../store/place";
+import { currentHunk, announcement } from "../store/place";
 import type { Source } from "../store/diffs";
 import { type Block, type FileBlocks, LINE } from "./blocks";
 import { useKeys } from "./keyboard";
@@ -58,7 +58,7 @@ export function useSteps(
     currentHunk.value = stop.hunk === undefined ? undefined : { source: source.key, file: file.file, hunk: stop.hunk };
     if (stop.hunk === undefined) currentHead = { source: source.key, file: stop.file };
     else currentHead = undefined;
-    said.value = `${stop.hunk === undefined ? "File" : "Change"} ${stops.indexOf(stop) + 1} of ${stops.length}, ${visible(file.file)}`;
+    announcement.value = `${stop.hunk === undefined ? "File" : "Change"} ${stops.indexOf(stop) + 1} of ${stops.length}, ${visible(file.file)}`;
   };
 
   const move = (by: 1 | -1, isFile: boolean) => () => {
@@ -87,7 +87,7 @@ export function useSteps(
     if (found.hunk !== undefined) currentHunk.value = { source: source.key, file, hunk: found.hunk };
   });
 
-  // lines that break are higher than was thought; once they are drawn, it is known where the change is
+  // wrapped lines are higher than estimated; once drawn, the position of the change is exact
   useLayoutEffect(() => {
     const [element, list] = [scroller.current, body.current];
     const goal = wanted.current;

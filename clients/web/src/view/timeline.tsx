@@ -24,7 +24,7 @@ export function Timeline(): JSX.Element {
   const session = scope.value === undefined ? undefined : sessions.value?.get(scope.value);
   const go = (by: number) => () => {
     const targets = rows.value.filter((one) => shownOf(one) !== undefined);
-    // as it is when the key is pressed: the next key may come before the page is drawn again
+    // read when the key is pressed: the next key may come before the next render
     const at = targets.findIndex((one) => isShown(one, shown.value));
     const next = targets[at < 0 ? 0 : at + by];
     const target = next === undefined ? undefined : shownOf(next);
@@ -61,7 +61,7 @@ export function Timeline(): JSX.Element {
   );
 }
 
-/** The row of what is chosen: its file, if one is chosen and there. */
+/** The selected row: the file's, if a file is selected and listed. */
 function chosenRow(list: readonly ScreenRow[], chosen: Shown | undefined): ScreenRow | undefined {
   if (chosen === undefined) return undefined;
   const file = list.find((row) => row.kind === "file" && row.file.file === chosen.file);

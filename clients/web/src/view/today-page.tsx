@@ -66,7 +66,7 @@ function summaryOf(list: readonly SessionActivity[]): string {
   return parts.join(", ");
 }
 
-/** What is pending in the whole folder, from whatever day. */
+/** The pending changes of the whole folder, of any day. */
 function PendingCard(): JSX.Element | null {
   const sums = totals.value;
   if (sums === undefined || sums.pendingFiles === 0) return null;

@@ -1,4 +1,4 @@
-/** A turn: the prompt, and what became of it. */
+/** A turn: the prompt and its changes. */
 import type { FileDiff } from "@snapd/client";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
@@ -90,7 +90,7 @@ function useTurnDiff(sessionId: string, messageId: string) {
   const [diffs, setDiffs] = useState<readonly FileDiff[]>();
   const [problem, setProblem] = useState<Problem>();
   const [tries, setTries] = useState(0);
-  // what is left of a turn is another after each step that is done or undone
+  // the net changes of a turn differ after each step, undo and redo
   const session = sessions.value?.get(sessionId);
   const version = `${session?.stepCount ?? 0} ${session?.undoable ?? 0} ${session?.redoable ?? 0}`;
   useEffect(() => {

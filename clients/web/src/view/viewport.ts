@@ -1,11 +1,11 @@
-/** What of a scrolled element is seen. */
+/** The visible part of a scrolled element. */
 import { type RefObject, createRef } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export interface Viewport {
-  /** Pixels above what is seen. */
+  /** Pixels above the visible part. */
   readonly top: number;
-  /** Pixels that are seen. */
+  /** Pixels in the visible part. */
   readonly height: number;
   readonly width: number;
 }

@@ -1,10 +1,10 @@
-/** A long list of rows whose heights are known, of which only those that are seen are on the page. */
+/** A long list of rows with known heights, of which only the visible ones are in the document. */
 import type { JSX } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { Heights } from "../model/heights";
 import { useViewport } from "./viewport";
 
-/** Pixels above and below what is seen that are drawn too. */
+/** Pixels above and below the visible part that are drawn too. */
 const SPARE = 400;
 
 export interface VirtualListProps<T extends { readonly key: string }> {
@@ -13,9 +13,9 @@ export interface VirtualListProps<T extends { readonly key: string }> {
   readonly heightOf: (row: T) => number;
   readonly view: (row: T) => JSX.Element | null;
   readonly kindOf?: (row: T) => string;
-  /** Another list begins at its top; the same one stays where it is when rows come above. */
+  /** Identifies the list: a new one starts at its top, the same one keeps its position when rows are added above. */
   readonly listKey: string;
-  /** The row that is to be seen, and what makes it so anew. */
+  /** The row to scroll to, and a value whose change scrolls again. */
   readonly revealed?: { readonly key: string; readonly reason: string } | undefined;
   /** Whether there are no more rows than these. */
   readonly isComplete?: boolean;
@@ -54,7 +54,7 @@ interface Ref {
   readonly current: HTMLDivElement | null;
 }
 
-/** What is seen stays where it is while rows come above it; at the top, what is new is seen at once. */
+/** The visible part stays in place while rows are added above it; at the top, new rows show at once. */
 function useSteady(ref: Ref, rows: readonly { readonly key: string }[], heights: Heights, listKey: string): void {
   const before = useRef({ rows, heights, listKey });
   useLayoutEffect(() => {
@@ -75,7 +75,7 @@ function useSteady(ref: Ref, rows: readonly { readonly key: string }[], heights:
   }, [ref, rows, heights, listKey]);
 }
 
-/** A chosen row is seen once it is chosen, as soon as it is there. */
+/** A selected row is scrolled to once, as soon as it is in the list. */
 function useRevealed(
   ref: Ref,
   rows: readonly { readonly key: string }[],

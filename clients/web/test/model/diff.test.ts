@@ -6,7 +6,7 @@ import path from "node:path";
 import { after, test } from "node:test";
 import { countLines, type DiffHunk, linesOf, readHunk, textsFrom } from "../../src/model/diff";
 import { hunksBetween, hunksOfPatch, patchLines } from "../../src/model/patch";
-import { type DiffRow, rowsOf, type Unfolded } from "../../src/model/rows";
+import { type DiffRow, rowsOf, type GapLines } from "../../src/model/rows";
 
 const folder = mkdtempSync(path.join(tmpdir(), "snapd-page-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -48,7 +48,7 @@ function* pairs(): Generator<readonly [string, string]> {
   }
 }
 
-const NOTHING = new Map<number, Unfolded>();
+const NOTHING = new Map<number, GapLines>();
 
 function shownLines(rows: readonly DiffRow[]): string[] {
   return rows.flatMap((row) => {
@@ -125,7 +125,7 @@ test("gaps say how many lines they hide, and show those that are asked for", () 
   const before = Array.from({ length: 60 }, (_, at) => `${at + 1}`);
   const hunks = hunksBetween(before.join("\n") + "\n", before.with(29, "X").join("\n") + "\n");
   const texts = textsFrom(before.with(29, "X"), hunks);
-  const hidden = (unfolded: ReadonlyMap<number, Unfolded>) =>
+  const hidden = (unfolded: ReadonlyMap<number, GapLines>) =>
     rowsOf(hunks, "unified", texts, unfolded).flatMap((row) => (row.kind === "gap" ? [row.hidden] : []));
   assert.deepEqual(hidden(NOTHING), [26, 27]);
   assert.deepEqual(

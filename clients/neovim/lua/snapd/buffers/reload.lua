@@ -1,4 +1,4 @@
---- Has buffers show what is on disk, once somebody else wrote their files.
+--- Reloads buffers whose files something else wrote.
 ---
 --- Neovim itself reads the file again, so that it is as after 'autoread'. But all of the undo history stays, however long
 --- the text, and cursors and marks stay on their lines. A buffer with unsaved text is left alone, always.
@@ -111,7 +111,7 @@ local function age_of(status)
   return (seconds - status.ctime.sec) * 1000 + microseconds / 1000 - status.ctime.nsec / 1e6
 end
 
---- Has a buffer show its file as it is on disk; within a task.
+--- Reloads a buffer from disk; within a task.
 ---@param buf integer
 ---@return "same"|"reloaded"|"unsaved"|"gone"|"asks" became "asks" where 'autoread' is off
 function M.reload(buf)
@@ -136,10 +136,10 @@ end
 
 local WRITTEN = { restored = true, merged = true, deleted = true }
 
---- What somebody has to know of a buffer that an operation wrote behind.
+--- Messages about a buffer whose file an operation wrote.
 local TOLD = {
   unsaved = "%s changed on disk and has unsaved text here, which stays. :e! takes the file, :w! the text.",
-  gone = "%s is not on disk any more. The buffer keeps its text; :w writes it again.",
+  gone = "%s is no longer on disk. The buffer keeps its text; :w writes it again.",
   asks = "%s changed on disk. :e shows it as it is now.",
 }
 
@@ -148,7 +148,7 @@ local stamps = {}
 ---@type table<snapd.Connection, fun()>
 local looks = {}
 
---- What tells whether a file changed.
+--- The state of a file, to detect changes.
 ---@param path string
 ---@return string
 local function stamp(path)
@@ -160,7 +160,7 @@ local function stamp(path)
   return table.concat({ status.ino, status.size, mtime.sec, mtime.nsec, ctime.sec, ctime.nsec }, " ")
 end
 
---- Has a buffer looked at the next time, whatever is known of its file.
+--- Makes the next check read the file of a buffer in any case.
 ---@param buf integer
 function M.forget(buf)
   stamps[buf] = nil
@@ -188,7 +188,7 @@ local function follow(connection, written)
   end
 end
 
---- Follows what the daemon tells of a folder's files.
+--- Follows notifications about a folder's files.
 ---@param connection snapd.Connection
 function M.watch(connection)
   local written = {} ---@type table[]

@@ -1,6 +1,6 @@
 --- One folder's connection to the daemon: an LSP client of Neovim that runs `snapd connect`, started again when it ends.
 ---
---- As an LSP client it tells the daemon by itself which buffers are open and have unsaved text.
+--- As an LSP client, it reports open buffers and their unsaved text to the daemon by itself.
 
 local config = require("snapd.config")
 local errors = require("snapd.errors")
@@ -26,7 +26,7 @@ local NEWER = vim.fn.has("nvim-0.11") == 1
 ---@field private client? vim.lsp.Client
 ---@field private pending table<function, true> what waits for answers
 ---@field private waiters function[] what waits for the connection
----@field private buffers table<integer, true> the buffers that the daemon is to hear of
+---@field private buffers table<integer, true> the buffers to report to the daemon
 ---@field private listeners (fun(method: string, params: table))[]
 ---@field private failures integer attempts to connect that failed, one after the other
 local Connection = {}
@@ -48,14 +48,14 @@ function M.new(root)
   }, Connection)
 end
 
---- Has notifications of the daemon told; `snapd/state` where the state of the connection changed.
+--- Subscribes to notifications of the daemon; `snapd/state` is for changes of the connection's state.
 ---@param listener fun(method: string, params: table)
 function Connection:listen(listener)
   table.insert(self.listeners, listener)
 end
 
 ---@private
-function Connection:tell(method, params)
+function Connection:emit(method, params)
   for _, listener in ipairs(self.listeners) do
     listener(method, params)
   end
@@ -64,16 +64,16 @@ end
 ---@private
 function Connection:become(state)
   self.state = state
-  self:tell("snapd/state", {})
+  self:emit("snapd/state", {})
 end
 
---- Whether the command that connects is there.
+--- Whether the command that connects exists.
 ---@return boolean
 function M.is_installed()
   return vim.fn.executable(config.get().cmd[1]) == 1
 end
 
---- The error that says that it is not.
+--- The error for a missing command.
 ---@return snapd.Error
 function M.not_installed()
   local command = config.get().cmd[1]
@@ -108,7 +108,7 @@ function Connection:start()
   local handlers = {}
   for _, method in ipairs(NOTIFICATIONS) do
     handlers[method] = function(_, params)
-      self:tell(method, params)
+      self:emit(method, params)
     end
   end
   local settings = {
@@ -169,13 +169,13 @@ function Connection:ended(code)
   local lost = errors.new(
     was_open and "The connection to snapd was lost."
       or ("%s ended%s."):format(table.concat(config.get().cmd, " "), code and " with code " .. code or " at once"),
-    was_open and "It is made again; look whether it was done." or "See :checkhealth snapd and :LspLog."
+    was_open and "Reconnecting; check whether the request took effect." or "See :checkhealth snapd and :LspLog."
   )
   lost.kind = "connectionLost"
   local pending = self.pending
   self.pending = {}
   self.failures = was_open and 0 or self.failures + 1
-  -- a program that always fails is tried again when somebody asks for something
+  -- a program that always fails is started again only for the next request
   local gives_up = self.failures >= MOST_FAILURES
   self:become(gives_up and "idle" or "waiting")
   self:wake(false, lost)
@@ -191,7 +191,7 @@ function Connection:ended(code)
   end
 end
 
---- Has the daemon hear of a buffer, now and whenever it is connected.
+--- Reports a buffer to the daemon, now and after each reconnect.
 ---@param buf integer
 function Connection:attach(buf)
   if self.buffers[buf] then
@@ -205,14 +205,14 @@ function Connection:attach(buf)
   end
 end
 
---- Whether the daemon hears of a buffer.
+--- Whether a buffer is reported to the daemon.
 ---@param buf integer
 ---@return boolean
 function Connection:has(buf)
   return self.buffers[buf] ~= nil
 end
 
---- Has the daemon hear of a buffer no more.
+--- Stops reporting a buffer to the daemon.
 ---@param buf integer
 function Connection:detach(buf)
   self.buffers[buf] = nil
@@ -267,7 +267,7 @@ end
 --- Raises a `snapd.Error`: the daemon's, or of the kind `connectionLost`.
 ---@param method string
 ---@param params? table
----@param buf? integer the daemon hears of the text of this buffer before
+---@param buf? integer the text of this buffer is sent to the daemon first
 ---@return any result
 function Connection:ask(method, params, buf)
   self:wait()
@@ -298,7 +298,7 @@ function Connection:ask(method, params, buf)
   return result
 end
 
---- Has the daemon know at once what was typed into buffers; Neovim gathers that for a while.
+--- Sends unsaved text to the daemon at once; Neovim would delay it.
 ---
 --- Before any notification, Neovim sends what it gathered; the daemon does nothing for this one.
 function Connection:flush()

@@ -11,7 +11,7 @@ local connections = {}
 local listeners = {}
 local told_not_installed = false
 
---- Has each connection told of when it is made.
+--- Calls the listener for each new connection.
 ---@param listener fun(connection: snapd.Connection)
 function M.on_new(listener)
   table.insert(listeners, listener)
@@ -20,7 +20,7 @@ function M.on_new(listener)
   end
 end
 
---- The absolute path of a file, without symlinks as far as it is there.
+--- The absolute path of a file, with symlinks resolved in the part that exists.
 ---@param path string
 ---@return string
 function M.real(path)
@@ -71,7 +71,7 @@ function M.of_path(path)
   return root and M.open(M.real(root)) or nil
 end
 
---- The connection for a buffer; nil for one that is no file, or that snapd is to leave alone.
+--- The connection for a buffer; nil for one that is not a file or that snapd ignores.
 ---@param buf integer
 ---@return snapd.Connection?
 function M.of_buffer(buf)
@@ -79,7 +79,7 @@ function M.of_buffer(buf)
   return path and M.of_path(path) or nil
 end
 
---- The connection for what somebody looks at: the file in the current window, else the current directory.
+--- The connection for the file in the current window, else for the current directory.
 ---@return snapd.Connection
 function M.current()
   local marked = vim.b.snapd_root
@@ -103,7 +103,7 @@ function M.buffer_of(path)
   return nil
 end
 
---- Has the daemon hear of the buffer of a file.
+--- Reports the buffer of a file to the daemon.
 ---@param buf integer
 ---@return snapd.Connection?
 function M.attach(buf)
@@ -127,7 +127,7 @@ function M.attach(buf)
   return found
 end
 
---- Has no daemon hear of a buffer that goes.
+--- Stops reporting a deleted buffer.
 ---@param buf integer
 function M.detach(buf)
   for _, each in pairs(connections) do

@@ -47,7 +47,7 @@ function M.open(view)
   end
 end
 
---- Opens the file under the cursor as it is now.
+--- Opens the current version of the file under the cursor.
 ---@param view snapd.View
 function M.edit(view)
   local row = view:row()
@@ -56,7 +56,7 @@ function M.edit(view)
   end
   local path = files.path(view.model.connection.workspace, row.file)
   if not vim.uv.fs_stat(path) then
-    vim.notify(("snapd: %s is not there any more."):format(row.file.file), vim.log.levels.WARN)
+    vim.notify(("snapd: %s no longer exists."):format(row.file.file), vim.log.levels.WARN)
     return
   end
   diff.close()
@@ -64,7 +64,7 @@ function M.edit(view)
   vim.cmd.edit({ path, magic = { file = false, bar = false } })
 end
 
---- Shows all that is known of the row under the cursor.
+--- Shows the details of the row under the cursor.
 ---@param view snapd.View
 function M.details(view)
   local row = view:row()
@@ -129,7 +129,7 @@ function M.undo(view)
       undoing.undo_step(connection, row.entry.step)
     end
   else
-    vim.notify("snapd: no step is under the cursor. :SnapdUndo undoes the last that was done.", vim.log.levels.WARN)
+    vim.notify("snapd: no step is under the cursor. :SnapdUndo undoes the last step.", vim.log.levels.WARN)
   end
 end
 

@@ -1,4 +1,4 @@
---- What is known of a folder's history, read again whenever the daemon tells of something new.
+--- The history of a folder, read again after each notification about it.
 
 local errors = require("snapd.errors")
 local pages = require("snapd.daemon.pages")
@@ -31,23 +31,23 @@ function Model:read()
   local pending = self.connection:ask("review/list", { limit = PENDING })
   self.entries, self.has_more, self.pending = entries, has_more, pending
   self.loaded, self.err = true, nil
-  self:tell()
+  self:emit()
 end
 
 ---@private
-function Model:tell()
+function Model:emit()
   for listener in pairs(self.listeners) do
     listener()
   end
 end
 
---- Has told when something is new.
+--- Calls the listener when something is new.
 ---@param listener fun()
 function Model:listen(listener)
   self.listeners[listener] = true
 end
 
---- Has nothing told any more.
+--- Removes the listeners.
 ---@param listener fun()
 function Model:leave(listener)
   self.listeners[listener] = nil
@@ -79,7 +79,7 @@ function M.of(connection)
     model:read()
   end, function(err)
     model.err = err
-    model:tell()
+    model:emit()
     local is_lost = errors.is_error(err) and err.kind == "connectionLost"
     if not is_lost then
       errors.show("read the steps", err)
@@ -91,7 +91,7 @@ function M.of(connection)
       return
     end
     if method == "snapd/state" then
-      model:tell()
+      model:emit()
     end
     if method ~= "snapd/state" or connection.state == "ready" then
       model.refresh()

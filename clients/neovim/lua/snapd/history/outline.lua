@@ -10,7 +10,7 @@ local M = {}
 ---@alias snapd.Chunk { [1]: string, [2]: string? } text and highlight group
 
 ---@class snapd.Row
----@field key string the same for the same thing, however often it is made
+---@field key string stable: the same row has the same key after each rebuild
 ---@field kind "turn"|"step"|"user"|"operation"|"file"|"pending"|"pendingFile"|"more"|"note"
 ---@field depth integer
 ---@field chunks snapd.Chunk[]
@@ -131,7 +131,7 @@ local function other_chunks(entry)
     if count > 0 then
       what = what .. " " .. wording.counted(count, "step")
     end
-    local state = entry.state == "undone" and ", taken back" or entry.state == "partly" and ", partly taken back" or ""
+    local state = entry.state == "undone" and ", undone" or entry.state == "partly" and ", partly undone" or ""
     chunks = { { "◆ " .. what .. state, "SnapdDim" } }
   end
   chunks[#chunks + 1] = { " " .. wording.counted(#entry.files, "file"), "SnapdDim" }
@@ -204,7 +204,7 @@ local function arranged(entries)
   return tops, parts
 end
 
---- What has become of the steps of a turn, as a mark.
+--- The state of a turn's steps, as a mark.
 ---@param turn snapd.Turn
 ---@return string? state
 local function turn_state(turn)
@@ -232,7 +232,7 @@ local function turn_chunks(turn)
     chunks[#chunks + 1] = { wording.one_line(words.agent_title(turn.agent), 20) .. " ", highlights.agent(turn.agent) }
   end
   local prompt = turn.text and wording.one_line(turn.text, 60) or ""
-  chunks[#chunks + 1] = { prompt ~= "" and prompt or "a prompt that is not known", "SnapdPrompt" }
+  chunks[#chunks + 1] = { prompt ~= "" and prompt or "an unknown prompt", "SnapdPrompt" }
   chunks[#chunks + 1] = { " " .. wording.clock(turn.at), "SnapdDim" }
   return chunks
 end
@@ -245,7 +245,7 @@ function M.rows(history, folded)
   local rows = {} ---@type snapd.Row[]
 
   ---@param row table
-  ---@param is_open boolean whether it is unfolded as long as nobody says otherwise
+  ---@param is_open boolean whether it is unfolded by default
   ---@return boolean
   local function add(row, is_open)
     row.folds = row.folds or false

@@ -25,7 +25,7 @@ function View:windows()
   return vim.fn.win_findbuf(self.buf)
 end
 
---- What the first line says: the folder, and the connection where it is not there.
+--- The first line: the folder, and the state of a missing connection.
 ---@private
 ---@return string
 function View:title()

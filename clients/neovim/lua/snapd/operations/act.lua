@@ -1,4 +1,4 @@
---- Carries out an operation: its plan first, then what was agreed to, then what came of it.
+--- Runs an operation: shows its plan, applies it, and reports the result.
 
 local conflicts = require("snapd.operations.conflicts")
 local errors = require("snapd.errors")
@@ -76,14 +76,14 @@ local EXPLAINED = table.concat({
   "  overwrite  it becomes what it was; the history keeps what is overwritten",
   "  keep       it stays as it is, for good: no later undo tries it again",
   "  skip       it stays as it is, in conflict; all else is done",
-  "Nothing is written before you press y, and then exactly what is shown here.",
+  "Nothing is written until you press y, and then exactly what is shown here.",
 }, "\n")
 
 ---@class snapd.Answer
 ---@field key string "y", "o", "K", "s", "c" or "?"
 ---@field files table[] the file in conflict there; all of them if the cursor was at none
 
---- Shows a plan, and waits within a task for what is decided.
+--- Shows a plan, and waits for the decision; within a task.
 ---@param action snapd.Action
 ---@param plan table
 ---@param decisions snapd.Decisions
@@ -141,7 +141,7 @@ local function decide(action, plan, decisions, note, about)
   end)
 end
 
---- Tells what was done, and lists what was not.
+--- Reports what was done, and lists what was not.
 ---@param connection snapd.Connection
 ---@param action snapd.Action
 ---@param outcome table
@@ -164,7 +164,7 @@ function M.at_once(connection, action)
   report(connection, action, ask(connection, action, {}))
 end
 
---- Does what a plan says; within a task.
+--- Applies a plan; within a task.
 ---@param connection snapd.Connection
 ---@param action snapd.Action
 ---@param plan table of a dry run
@@ -209,8 +209,8 @@ function M.run(connection, action)
           report(connection, action, outcome)
           return
         end
-        -- what was decided was about the files as they were
-        decisions, note = {}, "Something changed meanwhile. This is what would be done now."
+        -- the decisions were about the earlier state of the files
+        decisions, note = {}, "Something has changed since. This is the new plan."
       else
         for _, file in ipairs(answer.files) do
           decisions[plans.name(file)] = ({ o = "overwrite", K = "keep" })[answer.key]

@@ -1,4 +1,4 @@
---- What became of files, or is to become of them, in words.
+--- The outcomes of files, done or planned, in words.
 
 local wording = require("snapd.wording")
 local words = require("snapd.words")
@@ -14,7 +14,7 @@ function M.reason(reason, branch)
   return words.reason_text(reason, branch and wording.one_line(branch))
 end
 
---- What is to become of a file, in one word.
+--- The planned outcome of a file, in one word.
 ---@param outcome string
 ---@return string
 function M.planned(outcome)

@@ -78,7 +78,7 @@ function M.undo_file_of_step(connection, step, file)
   })
 end
 
---- Does again what was undone last in the folder.
+--- Redoes what was undone last in the folder.
 ---@param connection snapd.Connection
 ---@param count? integer
 function M.redo(connection, count)

@@ -62,7 +62,7 @@ function M.define()
   end
 end
 
---- Maps the keys in the buffer of a file, as far as nobody has mapped them.
+--- Maps the keys in the buffer of a file, unless the user has mapped them.
 ---@param buf integer
 function M.map(buf)
   for name, key in pairs(config.get().keys) do
@@ -72,7 +72,7 @@ function M.map(buf)
     if key and not taken then
       local mapping = MAPPINGS[name]
       vim.keymap.set("n", key, function()
-        -- ]s and [s go to misspelled words, where somebody looks for those
+        -- ]s and [s go to misspelled words if spell checking is on
         if vim.wo.spell and (key == "]s" or key == "[s") then
           vim.cmd.normal({ vim.v.count1 .. key, bang = true })
         else

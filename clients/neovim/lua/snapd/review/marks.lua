@@ -1,4 +1,4 @@
---- Pending hunks in buffers: signs, and where each hunk is while somebody types.
+--- Pending hunks in buffers: signs, and the position of each hunk during edits.
 
 local errors = require("snapd.errors")
 local files = require("snapd.daemon.files")
@@ -35,7 +35,7 @@ local function clear(buf)
   vim.api.nvim_buf_clear_namespace(buf, SPANS, 0, -1)
 end
 
---- Whether a buffer has the lines that hunks tell of: it may not have been read again yet.
+--- Whether a buffer has the lines of its hunks: it may not have been reloaded yet.
 ---@param buf integer
 ---@param list table[] PendingHunks
 ---@return boolean
@@ -96,7 +96,7 @@ local function is_nothing(err)
   return err.kind == "pathOutsideWorkspace" or (err.kind == "invalidParams" and err.data.field == "file")
 end
 
---- Reads what is pending in a buffer's file; within a task. What somebody has typed over is left until it is saved.
+--- Reads what is pending in a buffer's file; within a task. Edited hunks are skipped until the buffer is saved.
 ---@param connection snapd.Connection
 ---@param buf integer
 local function read(connection, buf)
@@ -122,7 +122,7 @@ local function read(connection, buf)
   end
 end
 
---- The buffers of a connection that somebody sees.
+--- The visible buffers of a connection.
 ---@param connection snapd.Connection
 ---@return integer[]
 local function visible(connection)
@@ -136,7 +136,7 @@ local function visible(connection)
   return found
 end
 
---- Reads again what is pending in the buffers that somebody sees, soon.
+--- Schedules a new read of what is pending in the visible buffers.
 ---@param connection snapd.Connection
 function M.refresh(connection)
   if not refreshers[connection] then
@@ -160,7 +160,7 @@ function M.read(connection, buf)
   read(connection, buf)
 end
 
---- Follows what the daemon tells.
+--- Follows the daemon's notifications.
 ---@param connection snapd.Connection
 function M.watch(connection)
   connection:listen(function(method)
@@ -176,7 +176,7 @@ function M.forget(buf)
   shown[buf] = nil
 end
 
---- Notes that what was read of a buffer's file is not of the file as it is now.
+--- Marks what was read of a buffer's file as outdated.
 ---@param buf integer
 function M.outdate(buf)
   if shown[buf] then
@@ -184,7 +184,7 @@ function M.outdate(buf)
   end
 end
 
---- What is shown of a buffer's file; nil if that is not known, or not of the file as it is now.
+--- What is shown of a buffer's file; nil if unknown or outdated.
 ---@param buf integer
 ---@return table?
 function M.file(buf)

@@ -17,7 +17,7 @@ local M = {}
 
 local MOST_LISTED = 100
 
---- The two sides of a file with pending changes: its baseline, and the file as it is; within a task.
+--- The two sides of a file with pending changes: its baseline and the current file; within a task.
 ---@param connection snapd.Connection
 ---@param file table PendingFile
 ---@return snapd.Sides
@@ -64,7 +64,7 @@ function M.compare()
   end)
 end
 
---- The pending hunk under the cursor, as it is now in the file; within a task.
+--- The current pending hunk under the cursor; within a task.
 ---@param connection snapd.Connection
 ---@param buf integer
 ---@return table file

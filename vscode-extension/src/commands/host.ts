@@ -14,7 +14,7 @@ export interface Target {
   readonly turn?: Turn;
   readonly step?: Step;
   readonly file?: Pick<FileChange, "file" | "uri">;
-  /** A file with pending changes, as it is shown. */
+  /** A file with pending changes, as shown. */
   readonly pending?: ShownPending;
   /** The indexes of hunks: of the pending file, or of what the step changed in the file. */
   readonly hunks?: readonly number[];
@@ -37,7 +37,7 @@ export interface ShownFile {
 }
 
 /** Everything that commands need. */
-export interface Desk {
+export interface CommandHost {
   readonly world: World;
   readonly acting: Acting;
   folders(): readonly ActingFolder[];
