@@ -168,9 +168,10 @@ class GitRestorer:
         with tempfile.TemporaryDirectory(prefix="snapd-git-") as folder:
             empty = os.fsencode(folder)
             git.run("read-tree", tree or _EMPTY, work_tree=empty)
-            lines = [line for path, entries in staged_in(wanted).items() for line in _lines(path, entries)]
+            staged = staged_in(wanted)
+            lines = [line for path in staged for line in (_removal(path), *_lines(path, staged[path]))]
             git.run("update-index", "-z", "--index-info", data=b"".join(lines), work_tree=empty)
-        _intend(git, self._root, staged_in(wanted))
+        _intend(git, self._root, staged)
 
     def _link_objects(self, target: str) -> None:
         ours = self._project.objects
@@ -282,7 +283,8 @@ class _Restoration:
         )  # fmt: skip
         for _ in range(len(now) - same):
             self._git.run("reflog", "delete", "--updateref", "--rewrite", f"{STASH}@{{0}}")
-        if now and not same:
+        if not same:
+            # the reference may be there without a reflog, and would then not be written again
             self._git.attempt("update-ref", "-d", STASH)
         for line in wanted[same:]:
             match = _LOG_LINE.fullmatch(line)
@@ -332,7 +334,7 @@ class _Restoration:
             was = list(_lines(path, old[path])) if path in old else was
             becomes = list(_lines(path, new[path])) if path in new else becomes
             if was != becomes:
-                data += [_removal(path), *becomes]
+                data += [_removal(path), *filter(None, becomes)]
         if not data:
             return
         with tempfile.TemporaryDirectory(prefix="snapd-git-") as folder:
@@ -381,11 +383,10 @@ def _line(mode: bytes, oid: bytes, path: bytes) -> list[bytes]:
 
 
 def _lines(path: bytes, entries: Iterable[tuple[int, bytes, int]]) -> Iterator[bytes]:
+    """Yields the lines for `git update-index --index-info`; an empty one for an intent to add, which has none."""
     for mode, oid, stage in entries:
-        if oid != NO_ID and mode:
-            yield b"%06o %s %d\t%s\0" % (mode, oid.hex().encode(), stage, path)
-        elif not mode:
-            yield _removal(path)
+        if mode:
+            yield b"" if oid == NO_ID else b"%06o %s %d\t%s\0" % (mode, oid.hex().encode(), stage, path)
 
 
 def _removal(path: bytes) -> bytes:
