@@ -8,12 +8,11 @@ two states alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import attrs
 
-from snapd.model.git import STAGED, STASH, GitStateId
+from snapd.model.git import STAGED, STASH, GitMove, GitStateId, LeftPart, LeftReason
 from snapd.model.snapshot import EMPTY_TREE, REGULAR, Entry
 from snapd.model.trees import amended, changes
 from snapd.store.object_store import ObjectStore
@@ -21,25 +20,12 @@ from snapd.store.object_store import ObjectStore
 from .change import STASH_LOG, GitState
 from .index import Staged, decode_staged, encode_staged
 
-LeftReason = Literal[
-    "moved", "checkedOut", "checkedOutElsewhere", "locked", "missing", "unrecorded", "shared", "failed"
-]
-"""Why a part of the git state is left as it is."""
-
 _OPERATION = re.compile(
     rb"(?:MERGE_|CHERRY_PICK_HEAD$|REVERT_HEAD$|BISECT_|AUTO_MERGE$|rebase-merge/|rebase-apply/|sequencer/"
     rb"|refs/bisect/|refs/rewritten/)"
 )
 _REFS = (b"refs/heads/", b"refs/tags/")
 _STASH = STASH.encode()
-
-
-@attrs.frozen
-class LeftPart:
-    """A part of the git state that is not taken back: the full name of a ref, or "head", "staged" and so on."""
-
-    part: str
-    reason: LeftReason
 
 
 @attrs.frozen
@@ -206,6 +192,25 @@ def planned(
     merge.merge()
     wanted = _with_files(objects, here, merge.files)
     return GitPlan(now, wanted, tuple(LeftPart(part, reason) for part, reason in sorted(merge.left.items())))
+
+
+def plan_in_turn(
+    objects: ObjectStore, now: GitStateId, moves: Mapping[str, Sequence[GitMove]], use: InUse
+) -> tuple[GitPlan, dict[str, GitMove]]:
+    """Plans to take moves back, unit by unit and the last move of each first; also returns what each unit's plan moves.
+
+    Raises as `planned`.
+    """
+    state, left, turns = now, dict[str, LeftPart](), dict[str, GitMove]()
+    for name, every in moves.items():
+        start = state
+        for move in reversed(every):
+            plan = planned(objects, state, move.after, move.before, use)
+            state = plan.wanted
+            left |= {each.part: each for each in plan.left}
+        if state != start:
+            turns[name] = GitMove(start, state)
+    return GitPlan(now, state, tuple(left[part] for part in sorted(left))), turns
 
 
 def operation_files(objects: ObjectStore, state: GitState) -> dict[bytes, bytes]:

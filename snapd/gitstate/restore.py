@@ -16,7 +16,7 @@ import attrs
 
 from snapd.failpoints import failpoint
 from snapd.model.errors import os_errors
-from snapd.model.git import STAGED, STASH
+from snapd.model.git import STAGED, STASH, LeftPart, LeftReason
 from snapd.model.snapshot import EMPTY_TREE
 from snapd.model.trees import changes, files
 from snapd.store.adopt import COPY_BYTES, own_file
@@ -29,7 +29,7 @@ from snapd.worktree.git.repository import Repository, nested_repository
 from .change import STASH_LOG, GitState
 from .index import NO_ID, Staged
 from .objects import ProjectObjects
-from .plan import GitPlan, InUse, LeftPart, LeftReason, operation_files, staged_in, stash_entries
+from .plan import GitPlan, InUse, operation_files, staged_in, stash_entries
 from .program import GitProgramFailed, ProjectGit
 
 _REFS = (b"refs/heads/", b"refs/tags/")
@@ -47,7 +47,11 @@ class GitRestorer:
     """Changes the git of one work tree; `project` has the objects that git may have dropped."""
 
     def __init__(
-        self, root: bytes, objects: ObjectStore, project: ProjectObjects, environment: Mapping[str, str]
+        self,
+        root: bytes,
+        objects: ObjectStore,
+        project: ProjectObjects,
+        environment: Mapping[str, str] = os.environ,
     ) -> None:
         self._root = root
         self._objects = objects

@@ -263,6 +263,7 @@ def options(context: Context, params: Any, default: OnConflict = "merge") -> Ope
         params.details,
         expect if isinstance(expect, str) else None,
         {path(context, text, f"decisions.{text}"): decision for text, decision in decisions.items()},
+        getattr(params, "git", False),
     )
 
 

@@ -8,8 +8,6 @@ from typing import Generic, Literal, TypeVar
 
 import attrs
 
-from snapd.model.snapshot import ObjectId
-
 T = TypeVar("T")
 
 GitReason = Literal["reftable", "sha256", "subfolder", "unreadable", "objects"]
@@ -28,7 +26,19 @@ class GitStateId:
     The empty tree stands for no repository.
     """
 
-    tree: ObjectId
+    tree: bytes  # its object id
+
+
+NO_GIT = GitStateId(bytes.fromhex("4b825dc642cb6eb9a060e54bf8d69288fbee4904"))
+"""No repository: the empty tree."""
+
+
+@attrs.frozen
+class GitMove:
+    """A change of the git state, from one state to another."""
+
+    before: GitStateId
+    after: GitStateId
 
 
 @attrs.frozen
@@ -65,6 +75,27 @@ class GitChange:
     def is_empty(self) -> bool:
         """Whether nothing changed."""
         return self == GitChange()
+
+
+LeftReason = Literal["moved", "checkedOut", "checkedOutElsewhere", "locked", "missing", "unrecorded", "failed"]
+"""Why a part of the git state is left as it is."""
+
+
+@attrs.frozen
+class LeftPart:
+    """A part of the git state that is not taken back: the full name of a ref, or "head", "staged" and so on."""
+
+    part: str
+    reason: LeftReason
+
+
+@attrs.frozen
+class GitOutcome:
+    """What an operation did to the git state, or left of what the steps did."""
+
+    changes: GitChange
+    reasons: tuple[LeftPart, ...] = ()
+    left: bool = False  # whether the request did not ask for git, and `changes` are what the steps did
 
 
 def net(changes: Iterable[GitChange]) -> GitChange | None:

@@ -13,6 +13,8 @@ from typing import Literal
 
 import attrs
 
+from snapd.model.git import GitOutcome
+
 RelPath = bytes
 ObjectId = bytes
 
@@ -255,6 +257,7 @@ class Outcome:
     files: tuple[FileOutcome, ...]  # ordered by path
     details: Details | None = None
     plan: str | None = None  # identifies what would be done; None if done or not requested
+    git: GitOutcome | None = None  # None if neither the steps nor the operation changed the git state
 
 
 OnConflict = Literal["merge", "fail", "overwrite", "keep"]

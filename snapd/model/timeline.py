@@ -12,7 +12,7 @@ from typing import Literal
 
 import attrs
 
-from snapd.model.git import GitStateId
+from snapd.model.git import GitMove, GitStateId
 from snapd.model.snapshot import Entry, ObjectId, RelPath, Snapshot, UncapturedChange
 from snapd.wire.words import agent_title
 
@@ -170,6 +170,7 @@ class Reversal:
     rest: tuple[RelPath, ...] = ()  # for a redo, the effects of that operation that could not be reversed
     moved: tuple[tuple[RelPath, RelPath], ...] = ()  # where a file moved by others was; its name in `left` or `rest`
     operation_id: OperationId | None = None  # None for a step
+    git: GitMove | None = None  # what it did to the git state; None if nothing
 
     @property
     def name(self) -> StepId | OperationId:
@@ -229,6 +230,12 @@ class Intent:
     step_id: StepId | None = None  # the open step that it belongs to; ends with it, without an event of its own
     moves: tuple[tuple[RelPath, RelPath, bool], ...] = ()  # old name, new name, whether no snapshot has all of it
     permissions: tuple[tuple[RelPath, int], ...] = ()  # see `Plan`
+
+    @property
+    def git(self) -> GitMove | None:
+        """What the operation does to the git state; None if nothing."""
+        moves = [turn.git for turn in self.operation.turned if turn.git is not None]
+        return GitMove(moves[0].before, moves[-1].after) if moves else None
 
 
 @attrs.frozen

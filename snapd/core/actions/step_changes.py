@@ -25,7 +25,7 @@ from snapd.core.compare.threeway import deltas_of, merge, net, one_change
 from snapd.gitstate.change import git_change
 from snapd.model.call import Call
 from snapd.model.errors import UnknownSession, UnknownStep
-from snapd.model.git import GitChange, GitStateId
+from snapd.model.git import GitChange, GitMove
 from snapd.model.git import net as net_of_git
 from snapd.model.snapshot import Change, ObjectId, RelPath, UncapturedChange
 from snapd.model.timeline import (
@@ -132,16 +132,26 @@ class StepChanges:
 
     def git_change(self, events: Iterable[Event], wanted: Callable[[frozenset[StepId]], bool]) -> GitChange | None:
         """Adds up the changes of the git state before some events, oldest first, whose owners are `wanted`."""
-        pairs: list[tuple[GitStateId, GitStateId]] = []
+        moves = self.git_moves(events, wanted)
+        return net_of_git(git_change(self._objects, move.before, move.after) for move in moves) if moves else None
+
+    def moves_of_git(self, step_ids: Collection[StepId]) -> tuple[GitMove, ...]:
+        """Returns the changes of the git state that some steps own, oldest first."""
+        events = {event.seq: event for step_id in step_ids for event in self._timeline.git_events_of(step_id)}
+        return self.git_moves([events[seq] for seq in sorted(events)], lambda found: found == set(step_ids))
+
+    def git_moves(self, events: Iterable[Event], wanted: Callable[[frozenset[StepId]], bool]) -> tuple[GitMove, ...]:
+        """Returns the changes of the git state before some events, oldest first, whose owners are `wanted`."""
+        moves: list[GitMove] = []
         for event in events:
             if event.seen is None or event.seen.git is None or event.git is None:
                 continue
             # a step that names its files owns no change of git
             found = owners(b"", self.authors(event.seen.steps), lambda *_: False)
             if wanted(frozenset(found)):
-                before = pairs.pop()[0] if pairs and pairs[-1][1] == event.seen.git else event.seen.git
-                pairs.append((before, event.git))
-        return net_of_git(git_change(self._objects, *pair) for pair in pairs) if pairs else None
+                before = moves.pop().before if moves and moves[-1].after == event.seen.git else event.seen.git
+                moves.append(GitMove(before, event.git))
+        return tuple(moves)
 
     def joined(self, view: StepView, call: Call) -> StepView:
         """Describes a step like `view`, but shows each file that it moved as one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Literal
 
@@ -13,7 +13,10 @@ import attrs
 from snapd.core.compare.file_diff import as_text, describe, unified
 from snapd.core.compare.text import TextDiffer
 from snapd.failpoints import failpoint
+from snapd.gitstate.change import git_change
+from snapd.gitstate.plan import GitPlan, plan_in_turn
 from snapd.model.call import Call
+from snapd.model.git import NO_GIT, GitMove, GitOutcome, net
 from snapd.model.plan import CapturedFile, Plan
 from snapd.model.snapshot import Change, Decision, Details, ObjectId, OnConflict, Outcome, RelPath, Snapshot
 from snapd.model.timeline import Operated, OperationKind, SessionId, StepId
@@ -42,6 +45,7 @@ class OperationOptions:
     expect: str | None = None
     # what to do with some of the files instead. A file to keep is not written, in conflict or not.
     decisions: Mapping[RelPath, Decision] = attrs.field(factory=dict, eq=False)
+    git: bool = False  # whether to take back changes of the git state, too
 
     def on_conflict_of(self, path: RelPath) -> OnConflict:
         """Returns what to do with a file that is not as the agent left it."""
@@ -83,6 +87,8 @@ class Request:
     # operation. None if it is not the work of a step.
     begin: Callable[[], StepId] | None = None
     arriving: Arriving | None = None  # see `Writer.carry_out`
+    # by the name of a step or an operation, the changes of the git state to take back, in the order of the request
+    git: Mapping[str, Sequence[GitMove]] = attrs.field(factory=dict)
     events: Collection[object] = ()  # names of the other events to record, which are part of what the client confirms
 
 
@@ -116,6 +122,8 @@ class Runner:
         )
         patch = request.patch(StartState(request.seen, before, options, unsaved))
         plan = planner.plan(patch, call)
+        git, outcome_of_git, turns = self._plan_git(request)
+        patch = attrs.evolve(patch, turned=tuple(attrs.evolve(turn, git=turns.get(turn.name)) for turn in patch.turned))
         operation = Operated(
             secrets.token_hex(16),
             request.kind,
@@ -127,7 +135,7 @@ class Runner:
             part_id=request.part_id,
         )
         call.check()
-        is_refused = options.on_conflict == "fail" and plan.conflicts
+        is_refused = options.on_conflict == "fail" and bool(plan.conflicts or git.left)
         name = self._name_of(request, operation, plan, is_refused=is_refused)
         is_expected = options.expect in (None, name)
         details = self._details(plan, patch, options, call)
@@ -136,16 +144,35 @@ class Runner:
                 # recorded as a look only: if requested again, the operation must be refused again
                 writer.record_look(before)
             results = plan.refused() if is_refused else plan.expected_outcomes()
-            return Outcome(False, before.tree, before.tree, results, details, name)
+            return Outcome(False, before.tree, before.tree, results, details, name, outcome_of_git)
         step_id = request.begin() if request.begin is not None and not plan.is_empty else None
         failpoint("writer.before")
         # if nothing of any step can be undone, nothing happened
         is_recorded = step_id is not None or request.arriving is not None
-        if plan.is_empty and not is_recorded and not finished(operation, plan.expected_outcomes()).turned:
+        is_idle = plan.is_empty and git.is_empty
+        if is_idle and not is_recorded and not finished(operation, plan.expected_outcomes()).turned:
             writer.record_look(before)
-            return Outcome(True, before.tree, before.tree, plan.expected_outcomes(), details)
-        outcome = writer.carry_out(plan, operation, before, forced, call, step_id=step_id, arriving=request.arriving)
-        return attrs.evolve(outcome, details=details)
+            expected = plan.expected_outcomes()
+            return Outcome(True, before.tree, before.tree, expected, details, git=outcome_of_git)
+        outcome = writer.carry_out(
+            plan, operation, before, forced, call, git=git, step_id=step_id, arriving=request.arriving
+        )
+        return attrs.evolve(outcome, details=details, git=outcome_of_git)
+
+    def _plan_git(self, request: Request) -> tuple[GitPlan, GitOutcome | None, dict[str, GitMove]]:
+        """Plans what becomes of the git state; also returns the answer, and what is done for each step."""
+        now = self._writer.git_now() if request.git else None
+        if now is None:
+            return GitPlan(NO_GIT, NO_GIT), None, {}
+        if not request.options.git:
+            moves = [move for every in reversed([*request.git.values()]) for move in every]
+            change = net(git_change(self._store, move.before, move.after) for move in moves)
+            return GitPlan(now, now), None if change is None else GitOutcome(change, left=True), {}
+        restorer = self._writer.git_restorer
+        plan, turns = plan_in_turn(self._store, now, request.git, restorer.in_use())
+        possible = restorer.possible(plan)
+        outcome = GitOutcome(git_change(self._store, possible.now, possible.wanted), possible.left)
+        return possible, outcome, turns if possible.wanted == plan.wanted else {}
 
     def unsaved(self) -> frozenset[RelPath]:
         """Returns the files with unsaved text in an editor."""
@@ -156,7 +183,8 @@ class Runner:
         if not request.options.dry_run and request.options.expect is None:
             return None
         units = [(turn.name, turn.state, turn.left, turn.rest) for turn in operation.turned]
-        about = (operation.kind, units, sorted(map(repr, request.events)), is_refused)
+        moves = [None if turn.git is None else turn.git.after.tree for turn in operation.turned]
+        about = (operation.kind, units, sorted(map(repr, request.events)), is_refused, moves)
         return _digest(Plan() if is_refused else plan, about, self._writer.work_tree)
 
     def _details(self, plan: Plan, patch: Patch, options: OperationOptions, call: Call) -> Details | None:

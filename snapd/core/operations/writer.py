@@ -14,10 +14,13 @@ from snapd.core.compare.text import TextDiffer
 from snapd.core.feed import ChangeFeed, DriftNotifier, EventLog, Listeners, RevertNotice, TrackNotice
 from snapd.core.seams import Policy
 from snapd.failpoints import failpoint
+from snapd.gitstate.plan import GitPlan, planned
+from snapd.gitstate.program import GitProgramFailed
 from snapd.gitstate.read import GitRecorder
+from snapd.gitstate.restore import GitRestorer
 from snapd.model.call import Call, IdleCall
 from snapd.model.errors import Cancelled, Interrupted, SnapdError, StoreCorrupt, WorkspaceNotOpen
-from snapd.model.git import GitStateId
+from snapd.model.git import GitMove, GitStateId
 from snapd.model.plan import Plan
 from snapd.model.snapshot import CaptureSettings, FileOutcome, Outcome, RelPath, Snapshot
 from snapd.model.timeline import Event, EventPayload, Intent, Operated, SnapshotId, Span, StepId, StepsLeft
@@ -120,6 +123,7 @@ class Writer:
         self.edits = Edits(work_tree, editors, store, self._append_edit, self.span, lambda: self._head_at)
         self._looked_at = self._head_at = 0.0
         self.git = GitRecorder(work_tree.root, store)
+        self.git_restorer = GitRestorer(work_tree.root, store, self.git.project)
         self._git_now: GitStateId | None = None
         self._git_due: bool | None = None
         self.event_log = EventLog(store.notes.reserve)
@@ -272,6 +276,7 @@ class Writer:
         forced: tuple[RelPath, ...],
         call: Call,
         *,
+        git: GitPlan,
         step_id: StepId | None = None,
         arriving: Arriving | None = None,
     ) -> Outcome:
@@ -284,12 +289,12 @@ class Writer:
         """
         recorded = self._store.recorded(before, "before", operation_id=operation.operation_id)
         intent = intent_of(plan, operation, forced, step_id)
-        if plan.is_empty:
+        if plan.is_empty and git.is_empty:
             self._store.append(recorded)
             call.commit()
             results = plan.expected_outcomes()
         else:
-            results = self._apply(plan, recorded, intent, call)
+            results = self._apply(plan, git, recorded, intent, call)
         after = self._conclude(intent, results, call, arriving)
         outcome = Outcome(True, before.tree, after.tree, results)
         self.notify_snapshot(notice_of(intent, outcome, after))
@@ -304,7 +309,7 @@ class Writer:
 
     # -- the timeline
 
-    def _apply(self, plan: Plan, before: Event, intent: Intent, call: Call) -> tuple[FileOutcome, ...]:
+    def _apply(self, plan: Plan, git: GitPlan, before: Event, intent: Intent, call: Call) -> tuple[FileOutcome, ...]:
         failpoint("writer.intend")
         # if anything fails from here on, the next turn checks for something to finish
         self._settled = False
@@ -312,7 +317,14 @@ class Writer:
         failpoint("writer.apply")
         try:
             call.check()
-            return plan.with_moves(self.work_tree.apply(plan, self._store.blob_chunks, call))
+            results = plan.expected_outcomes()
+            if not plan.is_empty:
+                results = plan.with_moves(self.work_tree.apply(plan, self._store.blob_chunks, call))
+            if not git.is_empty:
+                call.commit()
+                failpoint("writer.git")
+                self.git_restorer.restore(git)
+            return results
         except BaseException:
             if not call.is_committed:
                 # no file was touched
@@ -380,6 +392,23 @@ class Writer:
         steps, left = self.attendance.split(self._store.timeline.open_steps())
         return Span(head, now, steps, left, None if is_same_git else git)
 
+    def git_now(self) -> GitStateId | None:
+        """Returns the git state at the last look; None if it was never recorded."""
+        in_force = self._store.timeline.git
+        return self._look_at_git(in_force) or in_force
+
+    def _end_git(self, move: GitMove) -> None:
+        """Finishes what an interrupted operation did to the git state, as far as nobody changed it since."""
+        now = self.git_now()
+        if now is None:
+            return
+        plan = planned(self._store, now, move.before, move.after, self.git_restorer.in_use(), is_resumed=True)
+        try:
+            self.git_restorer.restore(self.git_restorer.possible(plan))
+        except GitProgramFailed as error:
+            # must not block every later request
+            self.trouble.notify(error)
+
     def _look_at_git(self, in_force: GitStateId | None) -> GitStateId | None:
         """Returns the git state at the last look of this turn; None without one. Events that need none cost nothing."""
         if self._git_due is not None:
@@ -412,6 +441,8 @@ class Writer:
         except StoreCorrupt:
             # the contents are lost; that must not block every later request
             results = abandoned(plan)
+        if intent.git is not None:
+            self._end_git(intent.git)
         after = self._conclude(intent, results, call)
         before = intent.operation.before.tree
         self.notify_snapshot(notice_of(intent, Outcome(True, before, after.tree, results), after))

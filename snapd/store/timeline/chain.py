@@ -85,6 +85,10 @@ def pins(event: Event) -> Pins:
             TreeEntry(role + b".coverage", REGULAR, snapshot.coverage),
         )
     git = {b"git": event.git, b"seen.git": None if event.seen is None else event.seen.git}
+    if isinstance(event.what, Operated):
+        for at, turn in enumerate(event.what.turned):
+            if turn.git is not None:
+                git |= {b"turned.%d.before" % at: turn.git.before, b"turned.%d.after" % at: turn.git.after}
     entries += (TreeEntry(role, TREE, state.tree) for role, state in git.items() if state is not None)
     named = {entry.oid for entry in entries}
     blobs = {oid for _, oid in effect_blobs(event)}

@@ -29,6 +29,7 @@ from snapd.core.operations.directory_moves import moved_contents
 from snapd.core.operations.patch import FileGoal, Patch, Target
 from snapd.core.operations.runner import StartState
 from snapd.model.call import Call
+from snapd.model.git import GitMove
 from snapd.model.paths import parents
 from snapd.model.plan import LinkedFiles
 from snapd.model.snapshot import Decision, Entry, FileOutcome, OnConflict, RelPath, Snapshot
@@ -66,6 +67,7 @@ class UndoTask:
     is_change: bool  # whether there is anything to take back, even if the files already are as wanted
     aside: tuple[RelPath, ...] = ()  # files and directories of the step that stay in force
     again: OperationId | None = None  # for a redo, the operation that undid the unit; None for an undo
+    git: tuple[GitMove, ...] = ()  # changes of the git state to take back, the oldest first
 
     @property
     def is_any(self) -> bool:
@@ -208,13 +210,22 @@ class UndoPlanner:
         task = self.whole(unit)
         undone = self._store.timeline.undone(unit.name)
         if not undone:
-            return task
+            return attrs.evolve(task, git=self._git_of(unit))
         kept = self._step_changes.in_force(unit)
         paths = {*kept.files, *kept.directories}
         if self._step_changes.turn(undone[-1]).left is None:
             paths = {path for path in kept.files if self._current(path) != kept.files[path][0].old}
-        rest = attrs.evolve(task.only(paths), aside=())
+        is_taken_back = any(self._turn(one).git is not None for one in undone)
+        rest = attrs.evolve(task.only(paths), aside=(), git=() if is_taken_back else self._git_of(unit))
         return attrs.evolve(rest, is_change=bool(rest.files or rest.made))
+
+    def _git_of(self, unit: UndoUnit) -> tuple[GitMove, ...]:
+        is_step = isinstance(unit, Step) and unit.may_change_git
+        return self._step_changes.moves_of_git({unit.name}) if is_step else ()
+
+    def _turn(self, undone: UndoneShare) -> Reversal:
+        operation = self._step_changes.operation(undone)
+        return next(turn for turn in operation.turned if turn.name == undone.name)
 
     def whole(self, unit: UndoUnit) -> UndoTask:
         """Makes a task of all that a step or an operation changed, even if it was undone."""
@@ -297,6 +308,7 @@ class UndoPlanner:
             stages=(Target(self._store, self._store.load(unit.to or operation.before)), target),
             is_change=True,
             again=undone.operation_id,
+            git=() if turn.git is None else (turn.git,),
         )
         return task if undone.rest is None else attrs.evolve(task.only(undone.rest), aside=())
 

@@ -179,16 +179,20 @@ class UndoSteps:
         meant = (
             unit
             for unit in units
-            if unit is not None and (unit.state in IN_FORCE or unit.name in unattended) and self._is_change(unit, call)
+            if unit is not None
+            and (unit.state in IN_FORCE or unit.name in unattended)
+            and self._is_change(unit, options, call)
         )
         # summarize all steps of the session: when one ends, the stored summaries show which others changed
         last = list(meant)[:count] if session_id is not None else list(islice(meant, count))
         return self._ending(last, options, call)
 
-    def _is_change(self, unit: UndoUnit, call: Call) -> bool:
+    def _is_change(self, unit: UndoUnit, options: OperationOptions, call: Call) -> bool:
         call.check()
         if isinstance(unit, Step):
-            return not self._step_changes.summary(unit, call).is_empty
+            if not self._step_changes.summary(unit, call).is_empty:
+                return True
+            return options.git and bool(self._planner.to_undo(unit, call).git)
         return self._planner.whole(unit).is_change
 
     def _step_tasks(
@@ -197,7 +201,11 @@ class UndoSteps:
         step = self._step(session_id, step_id)
         tasks = self._whole([step], options, call)
         # a step that changed nothing can be undone once, which does nothing
-        tasks = [task for task in tasks if task.is_change or "undone" not in (step.state, task.unit.state)]
+        tasks = [
+            task
+            for task in tasks
+            if task.is_change or (options.git and task.git) or "undone" not in (step.state, task.unit.state)
+        ]
         if not tasks:
             raise NothingToUndo(f"step {step_id!r} is already undone", hint=_REDO, stepId=step_id)
         return tasks
@@ -214,7 +222,7 @@ class UndoSteps:
                 hint="name the session",
                 field="sessionId",
             )
-        tasks = [task for task in self._whole(steps, options, call) if task.is_change]
+        tasks = [task for task in self._whole(steps, options, call) if task.is_change or (options.git and task.git)]
         if not tasks:
             undone = any(step.state == "undone" for step in steps)
             text = "is already undone" if undone else "changed nothing"
@@ -245,7 +253,7 @@ class UndoSteps:
         opened = [step for step in reversed(self._store.timeline.open_steps()) if step.session_id == session_id]
         with self._end_open([step for step in opened if chosen(step)], options, call):
             steps = reversed(self._store.timeline.steps(session_id))
-            changing = [step for step in steps if step.state in IN_FORCE and self._is_change(step, call)]
+            changing = [step for step in steps if step.state in IN_FORCE and self._is_change(step, options, call)]
             return [self._planner.to_undo(step, call) for step in changing if chosen(step)]
 
     def _whole(self, steps: Sequence[Step], options: OperationOptions, call: Call) -> list[UndoTask]:
@@ -402,7 +410,7 @@ class UndoSteps:
         """
         writer = self._writer
         # if no task changes anything, nothing is recorded: there is nothing to redo
-        tasks = tasks if any(task.is_change for task in tasks) else ()
+        tasks = tasks if any(task.is_change or (options.git and task.git) for task in tasks) else ()
         names = dict.fromkeys(task.unit.name for task in tasks)
         if recorded is not None:
             names = {name: None for name in names if name in recorded}
@@ -423,6 +431,7 @@ class UndoSteps:
             root=root,
             message_id=message_id,
             part_id=part_id,
+            git={task.unit.name: task.git for task in tasks if task.git},
         )
         outcome = self._runner.carry_out(request, call)
         units = [unit for unit in map(self._store.timeline.unit, names) if unit is not None]
