@@ -94,7 +94,7 @@ class GitOutcome:
     """What an operation did to the git state, or left of what the steps did."""
 
     changes: GitChange
-    reasons: tuple[LeftPart, ...] = ()
+    reasons: tuple[LeftPart, ...] | None = None
     left: bool = False  # whether the request did not ask for git, and `changes` are what the steps did
 
 

@@ -7,6 +7,10 @@ from typing import Annotated, Literal
 import attrs
 
 GitOperation = Literal["none", "merge", "rebase", "am", "cherry-pick", "revert", "bisect"]
+GIT = (
+    "Take back what the steps did to the folder's own git, too: branches, tags, `HEAD`, the stash, what is staged, an "
+    "operation in progress, or `.git` itself. See [Git](#git). Default: false."
+)
 GitReason = Literal["reftable", "sha256", "subfolder", "unreadable", "objects"]
 
 
@@ -57,3 +61,26 @@ class GitChange:
     repository: Annotated[
         Literal["created", "deleted"] | None, "Present if the repository itself appeared or went."
     ] = None
+
+
+@attrs.frozen(kw_only=True)
+class GitLeft:
+    """A part of the git state that is left as it is."""
+
+    part: Annotated[str, 'The full name of a ref, or `"head"`, `"staged"`, `"operation"` or `"repository"`.']
+    reason: Annotated[
+        Literal["moved", "checkedOut", "checkedOutElsewhere", "locked", "missing", "unrecorded", "failed"],
+        'Why: it is no longer as the step left it (`"moved"`); the branch is checked out, here (`"checkedOut"`) or in '
+        'another work tree; git holds a lock; an object is missing; the state is not recorded; git refused (`"failed"`).',
+    ]
+
+
+@attrs.frozen(kw_only=True)
+class GitOutcome:
+    """What an operation did to the folder's own git. See [Git](#git)."""
+
+    changes: Annotated[
+        GitChange, "What changed, or would change in a dry run; with `left`, what the steps did and what stays."
+    ]
+    reasons: Annotated[list[GitLeft] | None, "The parts that were left, and why. Absent if there are none."] = None
+    left: Annotated[Literal[True] | None, "True if the request did not ask for git. Otherwise absent."] = None

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import attrs
 
-from .git import GitChange
+from .git import GIT, GitChange
 from .snapshot import BINARY, CURSOR, DECISIONS, DETAILS, DRY_RUN, EXACT, EXPECT, NEXT_CURSOR
 from .values import (
     Decision,
@@ -214,6 +214,7 @@ class SessionUndoParams(RequestParams):
     after_step_id: Annotated[
         str | None, "Undo all steps of the session after this one. Not with `stepId` or `messageId`."
     ] = None
+    git: Annotated[bool, GIT] = False
     dry_run: Annotated[bool, DRY_RUN] = False
     expect: Annotated[Plan | None, EXPECT] = None
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
@@ -237,6 +238,7 @@ class SessionRedoParams(RequestParams):
     count: Annotated[
         Limit, "How many steps, or steps and operations, to redo. A number beyond the last one means all."
     ] = 1
+    git: Annotated[bool, GIT] = False
     dry_run: Annotated[bool, DRY_RUN] = False
     expect: Annotated[Plan | None, EXPECT] = None
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
@@ -277,6 +279,7 @@ class SessionRevertParams(RequestParams):
     session_id: Annotated[str, SESSION]
     message_id: Annotated[str, "Go back to before this message."]
     part_id: Annotated[str | None, "Go back to before this part of the message."] = None
+    git: Annotated[bool, GIT] = False
     dry_run: Annotated[bool, DRY_RUN] = False
     expect: Annotated[Plan | None, EXPECT] = None
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
@@ -299,6 +302,7 @@ class SessionUnrevertParams(RequestParams):
     """Reverses `session/revert`. What others changed since stays."""
 
     session_id: Annotated[str, SESSION]
+    git: Annotated[bool, GIT] = False
     dry_run: Annotated[bool, DRY_RUN] = False
     expect: Annotated[Plan | None, EXPECT] = None
     details: Annotated[Detail | None, DETAILS] = None

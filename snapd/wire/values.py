@@ -13,6 +13,8 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 import attrs
 
+from .git import GitOutcome
+
 
 @attrs.frozen
 class Hexadecimal:
@@ -270,6 +272,7 @@ class Outcome:
     plan: Annotated[str | None, "Of a dry run: an opaque name of exactly what would be done. See [Plans](#plans)."] = (
         None
     )
+    git: Annotated[GitOutcome | None, "Absent if the steps did nothing to the folder's own git."] = None
 
 
 @attrs.frozen(kw_only=True)

@@ -171,7 +171,7 @@ class Runner:
         restorer = self._writer.git_restorer
         plan, turns = plan_in_turn(self._store, now, request.git, restorer.in_use())
         possible = restorer.possible(plan)
-        outcome = GitOutcome(git_change(self._store, possible.now, possible.wanted), possible.left)
+        outcome = GitOutcome(git_change(self._store, possible.now, possible.wanted), possible.left or None)
         return possible, outcome, turns if possible.wanted == plan.wanted else {}
 
     def unsaved(self) -> frozenset[RelPath]:

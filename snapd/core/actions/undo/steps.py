@@ -410,6 +410,7 @@ class UndoSteps:
         """
         writer = self._writer
         # if no task changes anything, nothing is recorded: there is nothing to redo
+        moves = {task.unit.name: task.git for task in tasks if task.git}
         tasks = tasks if any(task.is_change or (options.git and task.git) for task in tasks) else ()
         names = dict.fromkeys(task.unit.name for task in tasks)
         if recorded is not None:
@@ -431,7 +432,7 @@ class UndoSteps:
             root=root,
             message_id=message_id,
             part_id=part_id,
-            git={task.unit.name: task.git for task in tasks if task.git},
+            git=moves,
         )
         outcome = self._runner.carry_out(request, call)
         units = [unit for unit in map(self._store.timeline.unit, names) if unit is not None]

@@ -1,0 +1,120 @@
+"""Undo and redo of what steps did to git, judged by git itself."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from snapd.core.actions.undo.steps import UndoRequest
+from snapd.core.operations.runner import OperationOptions
+from snapd.model.call import Call
+from snapd.model.snapshot import Outcome
+from tests.support.amounts import amount
+from tests.support.sessions import Agents, at_work
+
+from .oracle import State, git, work
+
+WITH_GIT = OperationOptions("merge", False, False, git=True)
+
+
+def undo(agents: Agents, step: str, options: OperationOptions = WITH_GIT) -> Outcome:
+    """Undoes a step."""
+    return agents.bench.workspace.undo_steps.undo(UndoRequest("s", 1, step), options, Call()).outcome
+
+
+def redo(agents: Agents) -> Outcome:
+    """Redoes what was undone last."""
+    return agents.bench.workspace.undo_steps.redo("s", 1, WITH_GIT, Call()).outcome
+
+
+def with_git(tmp_path: Path) -> tuple[Agents, Path]:
+    """A repository with three commits and a second branch, and a session."""
+    agents = at_work(tmp_path, {"a": b"x\n", "b": b"y\n"})
+    folder = Path(agents.bench.root)
+    git(folder, "init", "-qb", "main")
+    for message in ("first", "second", "third"):
+        (folder / "a").write_text(message)
+        git(folder, "add", "-A")
+        git(folder, "commit", "-qm", message)
+    git(folder, "branch", "topic", "HEAD~1")
+    agents.start("s")
+    return agents, folder
+
+
+def all_of(folder: Path) -> tuple[object, ...]:
+    """What git says of a repository, and the files."""
+    every = (path for path in folder.rglob("*") if ".git" not in path.parts and path.is_file())
+    files = {path: path.read_bytes() for path in every}
+    return State.of(folder), git(folder, "status", "--porcelain=v2"), files
+
+
+def bytes_of_git(folder: Path) -> str:
+    """A digest of `.git`, whatever is in it."""
+    digest = hashlib.sha1()
+    for path in sorted((folder / ".git").rglob("*")):
+        digest.update(str(path).encode() + (path.read_bytes() if path.is_file() else b""))
+    return digest.hexdigest()
+
+
+def test_a_commit_goes_back_with_its_files(tmp_path: Path) -> None:
+    agents, folder = with_git(tmp_path)
+    was = all_of(folder)
+
+    def commit() -> None:
+        (folder / "a").write_text("fourth")
+        git(folder, "commit", "-qam", "fourth")
+
+    step = agents.step("s", commit)
+    became = all_of(folder)
+    outcome = undo(agents, step)
+    assert outcome.git is not None
+    assert [change.ref for change in outcome.git.changes.refs] == ["refs/heads/main"]
+    assert all_of(folder) == was
+    assert redo(agents).git is not None
+    assert all_of(folder) == became
+
+
+def test_without_git_nothing_of_it_changes(tmp_path: Path) -> None:
+    agents, folder = with_git(tmp_path)
+    step = agents.step("s", lambda: git(folder, "branch", "-D", "topic"))
+    before = bytes_of_git(folder)
+    outcome = undo(agents, step, OperationOptions("merge", False, False))
+    assert outcome.git is not None
+    assert outcome.git.left
+    assert bytes_of_git(folder) == before
+    # the rest is taken back when git is asked for
+    undo(agents, step)
+    assert "topic" in git(folder, "branch")
+
+
+@pytest.mark.parametrize("seed", range(amount(12, 300)))
+def test_random_steps(tmp_path: Path, seed: int) -> None:
+    random = Random(seed)
+    agents, folder = with_git(tmp_path)
+    for _ in range(5):
+        was = all_of(folder)
+        commands: list[tuple[str, ...]] = []
+
+        def change(commands: list[tuple[str, ...]] = commands) -> None:
+            if random.random() < 0.1 and (folder / ".git").exists():
+                shutil.rmtree(folder / ".git")
+                commands.append(("rm", "-rf", ".git"))
+                return
+            commands += [work(folder, random) for _ in range(random.randint(1, 4))]
+            if random.random() < 0.3:
+                git(folder, "reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all")
+                git(folder, "gc", "-q", "--prune=now")
+
+        step = agents.step("s", change)
+        became = all_of(folder)
+        if became == was:
+            continue
+        undone = undo(agents, step)
+        assert undone.git is None or undone.git.reasons is None, commands
+        assert all_of(folder) == was, commands
+        redo(agents)
+        assert all_of(folder) == became, commands
