@@ -1288,6 +1288,7 @@ class Methods(Requests):
         *,
         message_id: str | None = None,
         after_step_id: str | None = None,
+        git: bool | None = None,
         dry_run: bool | None = None,
         expect: str | None = None,
         on_conflict: p.OnConflict | None = None,
@@ -1306,6 +1307,7 @@ class Methods(Requests):
             "stepId": step_id,
             "messageId": message_id,
             "afterStepId": after_step_id,
+            "git": git,
             "dryRun": dry_run,
             "expect": expect,
             "onConflict": on_conflict,
@@ -1319,8 +1321,9 @@ class Methods(Requests):
         self,
         session_id: str | None = None,
         count: int | None = None,
-        dry_run: bool | None = None,
+        git: bool | None = None,
         *,
+        dry_run: bool | None = None,
         expect: str | None = None,
         on_conflict: p.OnConflict | None = None,
         decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None = None,
@@ -1333,6 +1336,7 @@ class Methods(Requests):
         params = {
             "sessionId": session_id,
             "count": count,
+            "git": git,
             "dryRun": dry_run,
             "expect": expect,
             "onConflict": on_conflict,
@@ -1348,6 +1352,7 @@ class Methods(Requests):
         message_id: str,
         part_id: str | None = None,
         *,
+        git: bool | None = None,
         dry_run: bool | None = None,
         expect: str | None = None,
         on_conflict: p.OnConflict | None = None,
@@ -1362,6 +1367,7 @@ class Methods(Requests):
             "sessionId": session_id,
             "messageId": message_id,
             "partId": part_id,
+            "git": git,
             "dryRun": dry_run,
             "expect": expect,
             "onConflict": on_conflict,
@@ -1374,16 +1380,17 @@ class Methods(Requests):
     def session_unrevert(
         self,
         session_id: str,
+        git: bool | None = None,
         dry_run: bool | None = None,
-        expect: str | None = None,
         *,
+        expect: str | None = None,
         details: p.Detail | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> p.Outcome:
         """Reverses `session/revert`. What others changed since stays."""
-        params = {"sessionId": session_id, "dryRun": dry_run, "expect": expect, "details": details}
+        params = {"sessionId": session_id, "git": git, "dryRun": dry_run, "expect": expect, "details": details}
         result: p.Outcome = self._ask("session/unrevert", params, workspace_uri, timeout, on_progress)
         return result
 

@@ -52,6 +52,8 @@ __all__ = [
     "GitChange",
     "GitCommit",
     "GitHead",
+    "GitLeft",
+    "GitOutcome",
     "GitProgress",
     "GitRef",
     "GitStaged",
@@ -647,6 +649,90 @@ class Details(_DetailsRequired, total=False):
     """All of it as a unified diff. Present for `details: "diff"`."""
 
 
+class GitHead(TypedDict):
+    """Where `HEAD` was and is: the full name of a branch, or the id of a commit."""
+
+    before: str
+    """Before the change."""
+    after: str
+    """After it."""
+
+
+class _GitRefRequired(TypedDict):
+    ref: str
+    """Its full name, such as `refs/heads/main`."""
+
+
+class GitRef(_GitRefRequired, total=False):
+    """A branch, a tag or the stash that appeared, moved or went."""
+
+    before: str
+    """The id of its commit or tag before the change. Absent if it appeared."""
+    after: str
+    """The id after the change. Absent if it went. The stash has the same one if only entries below the top changed."""
+
+
+class GitStaged(TypedDict):
+    """How many paths were and are staged: in how many the index differs from the tree of `HEAD`."""
+
+    before: int
+    """Before the change."""
+    after: int
+    """After it."""
+
+
+class GitProgress(TypedDict):
+    """The operation in progress."""
+
+    before: Literal["none", "merge", "rebase", "am", "cherry-pick", "revert", "bisect"]
+    """Before the change."""
+    after: Literal["none", "merge", "rebase", "am", "cherry-pick", "revert", "bisect"]
+    """After it."""
+
+
+class _GitChangeRequired(TypedDict):
+    refs: list[GitRef]
+    """The refs that appeared, moved or went, ordered by name."""
+
+
+class GitChange(_GitChangeRequired, total=False):
+    """How the folder's own git changed, besides files. See [Git](#git)."""
+
+    head: GitHead
+    """Present if `HEAD` is on another branch, or on another commit without one."""
+    staged: GitStaged
+    """Present if what is staged changed."""
+    operation: GitProgress
+    """Present if a merge, a rebase or the like began or ended."""
+    repository: Literal["created", "deleted"]
+    """Present if the repository itself appeared or went."""
+
+
+class GitLeft(TypedDict):
+    """A part of the git state that is left as it is."""
+
+    part: str
+    """The full name of a ref, or `"head"`, `"staged"`, `"operation"` or `"repository"`."""
+    reason: Literal["moved", "checkedOut", "checkedOutElsewhere", "locked", "missing", "unrecorded", "failed"]
+    """Why: it is no longer as the step left it (`"moved"`); the branch is checked out, here (`"checkedOut"`) or in
+    another work tree; git holds a lock; an object is missing; the state is not recorded; git refused (`"failed"`).
+    """
+
+
+class _GitOutcomeRequired(TypedDict):
+    changes: GitChange
+    """What changed, or would change in a dry run; with `left`, what the steps did and what stays."""
+
+
+class GitOutcome(_GitOutcomeRequired, total=False):
+    """What an operation did to the folder's own git. See [Git](#git)."""
+
+    reasons: list[GitLeft]
+    """The parts that were left, and why. Absent if there are none."""
+    left: Literal[True]
+    """True if the request did not ask for git. Otherwise absent."""
+
+
 class _OutcomeRequired(TypedDict):
     applied: bool
     """False for a dry run, and if `onConflict: "fail"` met a conflict. True if there was nothing to do."""
@@ -665,6 +751,8 @@ class Outcome(_OutcomeRequired, total=False):
     """Present if the request asked for it."""
     plan: str
     """Of a dry run: an opaque name of exactly what would be done. See Plans."""
+    git: GitOutcome
+    """Absent if the steps did nothing to the folder's own git."""
 
 
 class _RevertParamsRequired(RequestParams):
@@ -1127,65 +1215,6 @@ class Uncaptured(_UncapturedRequired, total=False):
     """
 
 
-class GitHead(TypedDict):
-    """Where `HEAD` was and is: the full name of a branch, or the id of a commit."""
-
-    before: str
-    """Before the change."""
-    after: str
-    """After it."""
-
-
-class _GitRefRequired(TypedDict):
-    ref: str
-    """Its full name, such as `refs/heads/main`."""
-
-
-class GitRef(_GitRefRequired, total=False):
-    """A branch, a tag or the stash that appeared, moved or went."""
-
-    before: str
-    """The id of its commit or tag before the change. Absent if it appeared."""
-    after: str
-    """The id after the change. Absent if it went. The stash has the same one if only entries below the top changed."""
-
-
-class GitStaged(TypedDict):
-    """How many paths were and are staged: in how many the index differs from the tree of `HEAD`."""
-
-    before: int
-    """Before the change."""
-    after: int
-    """After it."""
-
-
-class GitProgress(TypedDict):
-    """The operation in progress."""
-
-    before: Literal["none", "merge", "rebase", "am", "cherry-pick", "revert", "bisect"]
-    """Before the change."""
-    after: Literal["none", "merge", "rebase", "am", "cherry-pick", "revert", "bisect"]
-    """After it."""
-
-
-class _GitChangeRequired(TypedDict):
-    refs: list[GitRef]
-    """The refs that appeared, moved or went, ordered by name."""
-
-
-class GitChange(_GitChangeRequired, total=False):
-    """How the folder's own git changed, besides files. See [Git](#git)."""
-
-    head: GitHead
-    """Present if `HEAD` is on another branch, or on another commit without one."""
-    staged: GitStaged
-    """Present if what is staged changed."""
-    operation: GitProgress
-    """Present if a merge, a rebase or the like began or ended."""
-    repository: Literal["created", "deleted"]
-    """Present if the repository itself appeared or went."""
-
-
 _StepKeywords = TypedDict("_StepKeywords", {"from": TreeHash})
 
 
@@ -1545,6 +1574,10 @@ class SessionUndoParams(RequestParams, total=False):
     """Undo all steps of this message, with their parts, and keep later steps. Not with `stepId`."""
     afterStepId: str | None
     """Undo all steps of the session after this one. Not with `stepId` or `messageId`."""
+    git: bool | None
+    """Take back what the steps did to the folder's own git, too: branches, tags, `HEAD`, the stash, what is staged, an
+    operation in progress, or `.git` itself. See Git. Default: false.
+    """
     dryRun: bool | None
     """Report what the request would do, without doing it."""
     expect: str | None
@@ -1602,6 +1635,10 @@ class SessionRedoParams(RequestParams, total=False):
     """The session. Default: what was undone last in the workspace, steps and operations."""
     count: int | None
     """How many steps, or steps and operations, to redo. A number beyond the last one means all."""
+    git: bool | None
+    """Take back what the steps did to the folder's own git, too: branches, tags, `HEAD`, the stash, what is staged, an
+    operation in progress, or `.git` itself. See Git. Default: false.
+    """
     dryRun: bool | None
     """Report what the request would do, without doing it."""
     expect: str | None
@@ -1630,6 +1667,10 @@ class SessionRevertParams(_SessionRevertParamsRequired, total=False):
 
     partId: str | None
     """Go back to before this part of the message."""
+    git: bool | None
+    """Take back what the steps did to the folder's own git, too: branches, tags, `HEAD`, the stash, what is staged, an
+    operation in progress, or `.git` itself. See Git. Default: false.
+    """
     dryRun: bool | None
     """Report what the request would do, without doing it."""
     expect: str | None
@@ -1670,6 +1711,10 @@ class _SessionUnrevertParamsRequired(RequestParams):
 class SessionUnrevertParams(_SessionUnrevertParamsRequired, total=False):
     """The params of `session/unrevert`."""
 
+    git: bool | None
+    """Take back what the steps did to the folder's own git, too: branches, tags, `HEAD`, the stash, what is staged, an
+    operation in progress, or `.git` itself. See Git. Default: false.
+    """
     dryRun: bool | None
     """Report what the request would do, without doing it."""
     expect: str | None

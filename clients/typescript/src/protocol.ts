@@ -374,6 +374,72 @@ export interface Details {
   contested: Contested[];
 }
 
+/** Where `HEAD` was and is: the full name of a branch, or the id of a commit. */
+export interface GitHead {
+  /** Before the change. */
+  before: string;
+  /** After it. */
+  after: string;
+}
+
+/** A branch, a tag or the stash that appeared, moved or went. */
+export interface GitRef {
+  /** Its full name, such as `refs/heads/main`. */
+  ref: string;
+  /** The id of its commit or tag before the change. Absent if it appeared. */
+  before?: string;
+  /** The id after the change. Absent if it went. The stash has the same one if only entries below the top changed. */
+  after?: string;
+}
+
+/** How many paths were and are staged: in how many the index differs from the tree of `HEAD`. */
+export interface GitStaged {
+  /** Before the change. */
+  before: number;
+  /** After it. */
+  after: number;
+}
+
+/** The operation in progress. */
+export interface GitProgress {
+  /** Before the change. */
+  before: "none" | "merge" | "rebase" | "am" | "cherry-pick" | "revert" | "bisect";
+  /** After it. */
+  after: "none" | "merge" | "rebase" | "am" | "cherry-pick" | "revert" | "bisect";
+}
+
+/** How the folder's own git changed, besides files. See Git. */
+export interface GitChange {
+  /** Present if `HEAD` is on another branch, or on another commit without one. */
+  head?: GitHead;
+  /** The refs that appeared, moved or went, ordered by name. */
+  refs: GitRef[];
+  /** Present if what is staged changed. */
+  staged?: GitStaged;
+  /** Present if a merge, a rebase or the like began or ended. */
+  operation?: GitProgress;
+  /** Present if the repository itself appeared or went. */
+  repository?: "created" | "deleted";
+}
+
+/** A part of the git state that is left as it is. */
+export interface GitLeft {
+  /** The full name of a ref, or `"head"`, `"staged"`, `"operation"` or `"repository"`. */
+  part: string;
+  /** Why: it is no longer as the step left it (`"moved"`); the branch is checked out, here (`"checkedOut"`) or in another work tree; git holds a lock; an object is missing; the state is not recorded; git refused (`"failed"`). */
+  reason: "moved" | "checkedOut" | "checkedOutElsewhere" | "locked" | "missing" | "unrecorded" | "failed";
+}
+
+/** What an operation did to the folder's own git. See Git. */
+export interface GitOutcome {
+  /** What changed, or would change in a dry run; with `left`, what the steps did and what stays. */
+  changes: GitChange;
+  /** The parts that were left, and why. Absent if there are none. */
+  reasons?: GitLeft[];
+  /** True if the request did not ask for git. Otherwise absent. */
+  left?: true;
+}
+
 /** What an operation that changes the working tree did. */
 export interface Outcome {
   /** False for a dry run, and if `onConflict: "fail"` met a conflict. True if there was nothing to do. */
@@ -388,6 +454,8 @@ export interface Outcome {
   details?: Details;
   /** Of a dry run: an opaque name of exactly what would be done. See Plans. */
   plan?: string;
+  /** Absent if the steps did nothing to the folder's own git. */
+  git?: GitOutcome;
 }
 
 /** The params of `snapshot/revert`. */
@@ -744,54 +812,6 @@ export interface Uncaptured {
   change: "changed" | "deleted";
 }
 
-/** Where `HEAD` was and is: the full name of a branch, or the id of a commit. */
-export interface GitHead {
-  /** Before the change. */
-  before: string;
-  /** After it. */
-  after: string;
-}
-
-/** A branch, a tag or the stash that appeared, moved or went. */
-export interface GitRef {
-  /** Its full name, such as `refs/heads/main`. */
-  ref: string;
-  /** The id of its commit or tag before the change. Absent if it appeared. */
-  before?: string;
-  /** The id after the change. Absent if it went. The stash has the same one if only entries below the top changed. */
-  after?: string;
-}
-
-/** How many paths were and are staged: in how many the index differs from the tree of `HEAD`. */
-export interface GitStaged {
-  /** Before the change. */
-  before: number;
-  /** After it. */
-  after: number;
-}
-
-/** The operation in progress. */
-export interface GitProgress {
-  /** Before the change. */
-  before: "none" | "merge" | "rebase" | "am" | "cherry-pick" | "revert" | "bisect";
-  /** After it. */
-  after: "none" | "merge" | "rebase" | "am" | "cherry-pick" | "revert" | "bisect";
-}
-
-/** How the folder's own git changed, besides files. See Git. */
-export interface GitChange {
-  /** Present if `HEAD` is on another branch, or on another commit without one. */
-  head?: GitHead;
-  /** The refs that appeared, moved or went, ordered by name. */
-  refs: GitRef[];
-  /** Present if what is staged changed. */
-  staged?: GitStaged;
-  /** Present if a merge, a rebase or the like began or ended. */
-  operation?: GitProgress;
-  /** Present if the repository itself appeared or went. */
-  repository?: "created" | "deleted";
-}
-
 /** A step of a session, and what it changed. */
 export interface Step {
   /** The id of the step. */
@@ -1072,6 +1092,8 @@ export interface SessionUndoParams extends RequestParams {
   messageId?: string;
   /** Undo all steps of the session after this one. Not with `stepId` or `messageId`. */
   afterStepId?: string;
+  /** Take back what the steps did to the folder's own git, too: branches, tags, `HEAD`, the stash, what is staged, an operation in progress, or `.git` itself. See Git. Default: false. */
+  git?: boolean;
   /** Report what the request would do, without doing it. */
   dryRun?: boolean;
   /** The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans. */
@@ -1116,6 +1138,8 @@ export interface SessionRedoParams extends RequestParams {
   sessionId?: string;
   /** How many steps, or steps and operations, to redo. A number beyond the last one means all. */
   count?: number;
+  /** Take back what the steps did to the folder's own git, too: branches, tags, `HEAD`, the stash, what is staged, an operation in progress, or `.git` itself. See Git. Default: false. */
+  git?: boolean;
   /** Report what the request would do, without doing it. */
   dryRun?: boolean;
   /** The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans. */
@@ -1136,6 +1160,8 @@ export interface SessionRevertParams extends RequestParams {
   messageId: string;
   /** Go back to before this part of the message. */
   partId?: string;
+  /** Take back what the steps did to the folder's own git, too: branches, tags, `HEAD`, the stash, what is staged, an operation in progress, or `.git` itself. See Git. Default: false. */
+  git?: boolean;
   /** Report what the request would do, without doing it. */
   dryRun?: boolean;
   /** The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans. */
@@ -1164,6 +1190,8 @@ export interface RevertOutcome extends Outcome {
 export interface SessionUnrevertParams extends RequestParams {
   /** The session. */
   sessionId: string;
+  /** Take back what the steps did to the folder's own git, too: branches, tags, `HEAD`, the stash, what is staged, an operation in progress, or `.git` itself. See Git. Default: false. */
+  git?: boolean;
   /** Report what the request would do, without doing it. */
   dryRun?: boolean;
   /** The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans. */
