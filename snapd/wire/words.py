@@ -249,6 +249,18 @@ GIT_REASONS = {
 _REF_KINDS = {"refs/heads/": "branch ", "refs/tags/": "tag "}
 
 
+GIT_REASONS = {
+    "moved": "it has changed since",
+    "checkedOut": "it is checked out",
+    "checkedOutElsewhere": "another work tree has it checked out",
+    "locked": "git is at work: a lock file exists",
+    "missing": "objects that it needs are missing",
+    "unrecorded": "it was not recorded",
+    "failed": "git refused",
+}
+"""Why a part of the git state is left, by `GitLeft.reason`."""
+
+
 def git_words(change: Mapping[str, Any]) -> str:
     """Describes a `GitChange` in a line, such as "main 5f3c21a → 9a1b22c, branch topic deleted"."""
     parts = [f"repository {change['repository']}"] if "repository" in change else []

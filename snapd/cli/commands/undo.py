@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 _CONFLICTS = "what to do with files that changed after the step (default: merge)"
 
 
+_ARGUMENTS = {"step": "a step", "files": "files"}
+
+
 def _undo_arguments(parser: Parser) -> None:
     changing(parser, _CONFLICTS)
     parser.argument("step", "STEP", f"{STEP} (default: whatever was done last)", nargs="?")
@@ -35,6 +38,7 @@ def _undo_arguments(parser: Parser) -> None:
 
 
 def _which(parser: Parser) -> None:
+    parser.flag("--git", help="also take back what the steps did to git: branches, HEAD, the stash, what is staged")
     parser.argument("--session", "S", f"only steps of {SESSION}")
     parser.argument("--count", "N", "how many, one after the other (default: 1)", type=positive)
     parser.flag("--all", help="all steps of the session (default: of the one with the latest change)")
@@ -46,11 +50,13 @@ def undo(options: argparse.Namespace) -> int:
     _check_one(options, "step", "count", "message", "to", "all")
     with open_backend(options) as backend:
         if options.step is not None and options.files:
+            _check_one(options, "files", "git")
             step = find_step(backend, options.step, _session(options, backend))
             files = [in_folder(options, path) for path in options.files]
             params: dict[str, Any] = {"stepId": step["stepId"], "files": files}
             return operate(options, backend, "step/revertFiles", params, sure=options.yes)
-        code = operate(options, backend, "session/undo", _wanted(options, backend), sure=options.yes)
+        wanted = {**_wanted(options, backend), **_with_git(options)}
+        code = operate(options, backend, "session/undo", wanted, sure=options.yes)
         for problem in [] if options.json else ask(backend, "snapshot/status", {}).get("settingsProblems", []):
             print(f"snapd: {printable(problem)}", file=sys.stderr)
         return code
@@ -70,7 +76,11 @@ def redo(options: argparse.Namespace) -> int:
             params = _whole_session(options, backend)
         else:
             params = {"sessionId": _session(options, backend), "count": options.count}
-        return operate(options, backend, "session/redo", params, sure=options.yes)
+        return operate(options, backend, "session/redo", {**params, **_with_git(options)}, sure=options.yes)
+
+
+def _with_git(options: argparse.Namespace) -> dict[str, Any]:
+    return {"git": True} if options.git else {}
 
 
 def _wanted(options: argparse.Namespace, backend: Backend) -> dict[str, Any]:
@@ -102,7 +112,7 @@ def _check_one(options: argparse.Namespace, *names: str) -> None:
     """Raises `InvalidParams` if more than one of these options is given."""
     given = [name for name in names if getattr(options, name) not in (None, False)]
     if len(given) > 1:
-        fields = {name: "a step" if name == "step" else f"--{name}" for name in given}
+        fields = {name: _ARGUMENTS.get(name, f"--{name}") for name in given}
         raise InvalidParams(
             f"--{given[1]}: cannot be used with {fields[given[0]]}", hint="give one of them", field=f"--{given[1]}"
         )

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.terminal.asking import confirmed, decide, declined
 from snapd.cli.terminal.layout import printable
-from snapd.cli.terminal.naming import file_title, short
+from snapd.cli.terminal.naming import file_title, git_line, short
 from snapd.cli.terminal.output import Painter, counted, print_json
 from snapd.cli.terminal.plans import changing_rows, file_lines, total, unit_lines, visible_file_count
 from snapd.cli.terminal.reasons import STYLES, excerpt, excerpts, format_overwritten, format_uncaptured, signature_words
 from snapd.model.errors import PlanChanged
-from snapd.wire.words import ELSEWHERE_REASONS
+from snapd.wire.words import ELSEWHERE_REASONS, GIT_REASONS
 
 from .connection import ask
 from .names import file_of
@@ -114,7 +114,9 @@ def _confirmed(options: argparse.Namespace, backend: Backend, method: Any, param
     """Shows a plan and asks; raises `PlanChanged` if the plan is different by the time that the diff is shown."""
     touched = [row for row in plan["files"] if row["outcome"] != "unchanged"]
     changed = changing_rows(plan)
-    if not changed:
+    git = plan.get("git", {})
+    is_git_changed = bool(git) and "left" not in git and git_line(git["changes"]) != ""
+    if not changed and not is_git_changed:
         return True
     # standard output is for the result alone
     painter = Painter(options, sys.stderr)
@@ -125,7 +127,7 @@ def _confirmed(options: argparse.Namespace, backend: Backend, method: Any, param
         diff = ask(backend, method, asked)["details"].get("diff", "")
         print(painter.diff(diff).rstrip("\n") or "no file would change", file=sys.stderr)
 
-    would = f"this would change {counted(len(changed), 'file')}"
+    would = f"this would change {counted(len(changed), 'file')}" + (" and git" if is_git_changed else "")
     hint = "see them with --dry-run, then confirm with --yes"
     return confirmed("Go on? A snapshot keeps the files as they are now.", would, hint, lines, show)
 
@@ -142,6 +144,7 @@ def _planned(
     head = unit_lines(painter, plan, _PLANNED[method]) if method in _PLANNED else []
     head += _signed(painter, method, params, plan)
     tail = [*excerpts(painter, plan), total(painter, plan), *_lost_lines(painter, method, plan)]
+    tail += _git_lines(painter, plan, "would change git")
     overwritten = {file for file, decision in (params.get("decisions") or {}).items() if decision == "overwrite"}
     if options.on_conflict == "overwrite" or overwritten:
         tail = [*format_overwritten(painter, plan, overwritten), *tail]
@@ -169,6 +172,7 @@ def _show(
     is_kept_as_asked = options.on_conflict == "keep" or params.get("decisions")
     as_asked = {*_AS_ASKED, "kept"} if is_kept_as_asked else _AS_ASKED
     is_done = all(row["outcome"] in as_asked for row in result["files"]) and not _is_elsewhere(result)
+    is_done = is_done and "reasons" not in result.get("git", {})
     return DONE if is_done and _is_turned(method, result) else NOT_ALL
 
 
@@ -181,10 +185,24 @@ def _print_done(
     if (how := undo_command_of(method, params, result)) is not None:
         tail = [how, *tail]
     room = visible_file_count(len(head) + len(tail) + 1, everything=options.all_files, terminal=sys.stdout.isatty())
-    for line in [*head, *file_lines(painter, result, room, planned=False), *_lost_lines(painter, method, result)]:
+    lost = _lost_lines(painter, method, result)
+    git = _git_lines(painter, result, "git")
+    for line in [*head, *file_lines(painter, result, room, planned=False), *lost, *git]:
         print(line)
     for line in tail:
         print(painter.paint(line, "dim"))
+
+
+def _git_lines(painter: Painter, result: dict[str, Any], changes: str) -> list[str]:
+    """Returns lines about the folder's own git; `changes` begins the one about what changes."""
+    if "git" not in result:
+        return []
+    git, words = result["git"], git_line(result["git"]["changes"])
+    if "left" in git:
+        return [painter.paint(f"git stays as it is: {words}; --git takes that back, too", "yellow")]
+    lines = [f"{changes}: {words}"] if words else []
+    left = [f"left in git: {printable(each['part'])}: {GIT_REASONS[each['reason']]}" for each in git.get("reasons", ())]
+    return [*lines, *(painter.paint(line, "red") for line in left)]
 
 
 def _takeover_lines(method: str, result: dict[str, Any]) -> list[str]:
