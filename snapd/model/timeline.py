@@ -216,6 +216,12 @@ class Operated:
         """Whether it changed something by itself, so that it can be undone as a step can."""
         return self.kind in OWN_KINDS and not self.turned
 
+    @property
+    def git(self) -> GitMove | None:
+        """What the operation does to the git state; None if nothing."""
+        moves = [turn.git for turn in self.turned if turn.git is not None]
+        return GitMove(moves[0].before, moves[-1].after) if moves else None
+
 
 @attrs.frozen
 class Intent:
@@ -230,12 +236,6 @@ class Intent:
     step_id: StepId | None = None  # the open step that it belongs to; ends with it, without an event of its own
     moves: tuple[tuple[RelPath, RelPath, bool], ...] = ()  # old name, new name, whether no snapshot has all of it
     permissions: tuple[tuple[RelPath, int], ...] = ()  # see `Plan`
-
-    @property
-    def git(self) -> GitMove | None:
-        """What the operation does to the git state; None if nothing."""
-        moves = [turn.git for turn in self.operation.turned if turn.git is not None]
-        return GitMove(moves[0].before, moves[-1].after) if moves else None
 
 
 @attrs.frozen

@@ -147,6 +147,7 @@ class History:
                 turned=tuple(dict.fromkeys(turn.step_id for turn in what.turned if turn.step_id is not None)),
                 state=self._state(what),
                 operations=tuple(self._operations(what)),
+                git=self._step_changes.git_change_of(what),
             )
         if seen is not None and query.session_id is None and self._touches(seen.before.tree, seen.after.tree, names):
             files = self._step_changes.users(seen, call, renames=query.renames)

@@ -135,6 +135,10 @@ class StepChanges:
         moves = self.git_moves(events, wanted)
         return net_of_git(git_change(self._objects, move.before, move.after) for move in moves) if moves else None
 
+    def git_change_of(self, operated: Operated) -> GitChange | None:
+        """Returns what an operation did to the git state; None if nothing."""
+        return None if operated.git is None else git_change(self._objects, operated.git.before, operated.git.after)
+
     def moves_of_git(self, step_ids: Collection[StepId]) -> tuple[GitMove, ...]:
         """Returns the changes of the git state that some steps own, oldest first."""
         events = {event.seq: event for step_id in step_ids for event in self._timeline.git_events_of(step_id)}
@@ -146,11 +150,16 @@ class StepChanges:
         for event in events:
             if event.seen is None or event.seen.git is None or event.git is None:
                 continue
+            # what an operation did itself is not what was seen before it
+            turned = event.what.git if isinstance(event.what, Operated) else None
+            seen = GitMove(event.seen.git, event.git if turned is None else turned.before)
+            if seen.before == seen.after:
+                continue
             # a step that names its files owns no change of git
             found = owners(b"", self.authors(event.seen.steps), lambda *_: False)
             if wanted(frozenset(found)):
-                before = moves.pop().before if moves and moves[-1].after == event.seen.git else event.seen.git
-                moves.append(GitMove(before, event.git))
+                before = moves.pop().before if moves and moves[-1].after == seen.before else seen.before
+                moves.append(GitMove(before, seen.after))
         return tuple(moves)
 
     def joined(self, view: StepView, call: Call) -> StepView:

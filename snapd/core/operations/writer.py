@@ -441,8 +441,8 @@ class Writer:
         except StoreCorrupt:
             # the contents are lost; that must not block every later request
             results = abandoned(plan)
-        if intent.git is not None:
-            self._end_git(intent.git)
+        if intent.operation.git is not None:
+            self._end_git(intent.operation.git)
         after = self._conclude(intent, results, call)
         before = intent.operation.before.tree
         self.notify_snapshot(notice_of(intent, Outcome(True, before, after.tree, results), after))
