@@ -12,8 +12,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import stat
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from functools import partial
 
@@ -205,9 +204,11 @@ class ProjectObjects:
             rest: set[ObjectId] = set()
             for name, index in gone.items():
                 rest |= self._reduced(name, index, present, call)
-            self._pack_rest(theirs, rest, present, call)
+            damaged = self._pack_rest(theirs, rest, present, call)
             for name in gone.keys() - present.keys():
-                self._remove(name)
+                # what is damaged stays for `check`
+                if not gone[name].among(damaged):
+                    self._remove(name)
             self._packs.forget()
 
     def _reduced(self, name: str, index: PackIndex, present: dict[str, PackIndex], call: Call) -> set[ObjectId]:
@@ -225,25 +226,35 @@ class ProjectObjects:
             return set()
         return needed
 
-    def _pack_rest(self, theirs: str, rest: set[ObjectId], present: Mapping[str, PackIndex], call: Call) -> None:
-        """Makes one pack of the `rest` of dropped packs and of dropped loose objects; removes these loose files."""
+    def _pack_rest(
+        self, theirs: str, rest: set[ObjectId], present: Mapping[str, PackIndex], call: Call
+    ) -> set[ObjectId]:
+        """Makes one pack of the `rest` of dropped packs and of dropped loose objects; removes these loose files.
+
+        Returns the objects that cannot be read.
+        """
         loose = {
             oid for oid, _ in loose_files(self.objects) if not (theirs and os.path.exists(object_path(theirs, oid)))
         }
         missing = loose | rest
         for index in present.values():
             missing -= index.among(missing)
+        damaged: set[ObjectId] = set()
         if missing:
-            pack = PackWriter(self.pack_directory)
-            try:
-                for oid in sorted(missing):
-                    call.check()
-                    pack.add(oid, pack_object(*self.read(oid)))
-                write_file(f"{pack.finish()}.{_DROPPED}", b"")
-            finally:
-                pack.discard()
-        for oid in loose:
+            self._pack(self._read_sound(missing, damaged), call)
+        for oid in loose - damaged:
             remove_if_there(object_path(self.objects, oid))
+        return damaged
+
+    def _read_sound(
+        self, wanted: Iterable[ObjectId], damaged: set[ObjectId]
+    ) -> Iterator[tuple[ObjectId, tuple[ObjectKind, bytes]]]:
+        """Reads objects, and adds those that cannot be read to `damaged`."""
+        for oid in sorted(wanted):
+            try:
+                yield oid, self.read(oid)
+            except StoreCorrupt:
+                damaged.add(oid)
 
     def _index(self, name: str) -> PackIndex | None:
         return PackIndex.load(self._path(name, "idx"), self._path(name, "pack"))
@@ -294,40 +305,75 @@ class ProjectObjects:
 
     # -- checking
 
-    def check(self, call: Call, quarantine: Quarantine | None = None) -> Iterator[Problem]:
-        """Reads the files that git does not have any more, and yields those that are damaged, which a repair moves."""
+    def check(self, call: Call, quarantine: Quarantine | None = None, source: bytes | None = None) -> Iterator[Problem]:
+        """Reads the files that git does not have, and yields those that are damaged, which a repair moves.
+
+        `source` is git's `objects` directory; None if there is none, or it is unknown.
+        """
         # imported late, as fsck itself is
         from snapd.store.fsck.walk import flaw_of
 
         if not os.path.isdir(self.pack_directory):
             return
+        theirs = None if source is None else os.fsdecode(source)
+        flaws: dict[str, str] = {}
         for name in pack_names(self.pack_directory):
-            path = os.path.join(self.pack_directory, name)
-            if _is_linked(f"{path}.pack"):
+            path = self._path(name, "pack")
+            if theirs is not None and _are_same(path, os.path.join(theirs, "pack", f"{name}.pack")):
                 continue
             index = self._index(name)
-            flaw = "its index does not fit" if index is None else flaw_of(f"{path}.pack", call, count=index.count)
+            flaw = "its index does not fit" if index is None else flaw_of(path, call, count=index.count)
             if flaw is not None:
-                subject = os.path.join(PROJECT, "objects", "pack", f"{name}.pack")
-                if quarantine is not None:
-                    quarantine.move(f"{path}.pack", flaw)
-                    self._remove(name)
-                yield Problem("damagedPack", subject, f"objects of the project's git, which that has no more: {flaw}")
+                flaws[name] = flaw
+        if quarantine is not None and flaws:
+            self._pack_readable(flaws.keys(), call)
+            self._packs.forget()
+        for name, flaw in flaws.items():
+            if quarantine is not None:
+                quarantine.move(self._path(name, "pack"), flaw)
+                self._remove(name)
+            subject = os.path.join(PROJECT, "objects", "pack", f"{name}.pack")
+            yield Problem("damagedPack", subject, f"objects of the project's git: {flaw}")
         for oid, entry in loose_files(self.objects):
             call.check()
             try:
-                if not _is_linked(entry.path):
+                if theirs is None or not _are_same(entry.path, object_path(theirs, oid)):
                     read_with_retry(partial(check_loose, entry.path, oid))
             except DamagedData as error:
                 if quarantine is not None:
                     quarantine.move(entry.path, str(error))
-                message = f"an object of the project's git, which that has no more: {error}"
+                message = f"an object of the project's git: {error}"
                 yield Problem("damagedObject", oid.hex(), message)
 
+    def _pack_readable(self, flawed: Collection[str], call: Call) -> None:
+        """Makes one pack of the sound objects that only flawed packs have."""
+        from snapd.store.fsck.inventory import ObjectInventory
 
-def _is_linked(path: str) -> bool:
-    status = status_if_there(path)
-    return status is None or status.st_nlink > 1 or not stat.S_ISREG(status.st_mode)
+        with ObjectInventory(self.objects) as inventory:
+            inventory.rebuild_indexes(call)
+            flawed_packs = [inventory.packs.pop(name) for name in flawed if name in inventory.packs]
+            oids = {oid for pack in flawed_packs for oid in pack.index.ids() if not inventory.has(oid)}
+            read = ((oid, next(filter(None, (pack.read(oid) for pack in flawed_packs)), None)) for oid in sorted(oids))
+            self._pack(((oid, whole) for oid, whole in read if whole is not None), call)
+
+    def _pack(self, objects: Iterable[tuple[ObjectId, tuple[ObjectKind, bytes]]], call: Call) -> None:
+        """Makes a pack, which git does not have; none of no objects."""
+        pack, is_empty = PackWriter(self.pack_directory), True
+        try:
+            for oid, whole in objects:
+                call.check()
+                pack.add(oid, pack_object(*whole))
+                is_empty = False
+            if not is_empty:
+                write_file(f"{pack.finish()}.{_DROPPED}", b"")
+        finally:
+            pack.discard()
+
+
+def _are_same(path: str, other: str) -> bool:
+    """Whether two paths are names of one file."""
+    one, two = status_if_there(path), status_if_there(other)
+    return one is not None and two is not None and os.path.samestat(one, two)
 
 
 def _names(directory: str) -> list[str]:

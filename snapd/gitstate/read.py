@@ -17,11 +17,13 @@ from collections.abc import Collection, Iterator
 import attrs
 
 from snapd.model.call import Call
+from snapd.model.check_report import Problem
 from snapd.model.errors import StoreCorrupt, os_errors
 from snapd.model.git import STAGED, GitReason, GitStateId
 from snapd.model.snapshot import EMPTY_TREE, REGULAR, Entry, ObjectId, Signature, TreeEntry, file_clock_ns
 from snapd.model.trees import amended
 from snapd.store.adopt import PACKED_BYTES, ProjectBlobs
+from snapd.store.files.quarantine import Quarantine
 from snapd.store.object_store import ObjectBatch, ObjectStore
 from snapd.store.objects.codec import decode_commit, decode_tree, encode_tree
 from snapd.worktree.fs.stable_read import is_racy, read_bounded, signature
@@ -131,6 +133,10 @@ class GitRecorder:
     def clean(self, since: int | None, call: Call) -> None:
         """Removes objects that no event can name; see `ProjectObjects.clean`. Raises `Cancelled`, `IoError`."""
         self.project.clean(self._source(), since, call)
+
+    def check(self, call: Call, quarantine: Quarantine | None = None) -> Iterator[Problem]:
+        """Checks the objects of the project that only the store has; see `ProjectObjects.check`."""
+        return self.project.check(call, quarantine, self._source())
 
     def purge(self, contents: Collection[ObjectId], call: Call) -> None:
         """Removes contents from the objects of the project, though git may still have them."""

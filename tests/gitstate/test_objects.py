@@ -10,7 +10,10 @@ from random import Random
 
 import pytest
 
+from snapd.gitstate.objects import ProjectObjects
 from snapd.model.call import Call
+from snapd.model.check_report import CheckReport
+from snapd.store.fsck.checkers import check_closed
 from tests.support.amounts import amount
 from tests.support.git import GIT
 from tests.support.secrets import check_gone
@@ -178,21 +181,68 @@ def test_a_secret_that_was_only_staged(tmp_path: Path) -> None:
     assert reachable(agents, *tips(folder))
 
 
-def test_a_damaged_object_that_only_the_store_has_is_reported_and_moved_aside(tmp_path: Path) -> None:
+def damaged(agents: Agents) -> set[str]:
+    """Damages a pack that only the store has; returns the objects of the store before."""
+    before = stored(agents)
+    packs = Path(agents.bench.store) / "project/objects/pack"
+    pack = max(packs.glob("*.pack"), key=lambda path: path.stat().st_size)
+    # not the other names of the file
+    data = bytearray(pack.read_bytes())
+    pack.unlink()
+    data[len(data) // 2] ^= 1
+    pack.write_bytes(data)
+    return before
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_a_damaged_pack_that_only_the_store_has_is_moved_aside_and_its_sound_objects_stay(
+    tmp_path: Path, *, is_open: bool
+) -> None:
     agents, folder = with_git(tmp_path)
     agents.step("s", lambda: shutil.rmtree(folder / ".git"))
-    packs = Path(agents.bench.store) / "project/objects/pack"
-    pack = next(packs.glob("*.pack"))
-    data = bytearray(pack.read_bytes())
-    data[len(data) // 2] ^= 1
-    pack.chmod(0o600)
-    pack.write_bytes(data)
-    upkeep = agents.bench.workspace.upkeep
-    assert [problem.kind for problem in upkeep.check(Call(), quick=False).problems] == ["damagedPack"]
-    report = upkeep.repair(Call())
+    before = damaged(agents)
+    if not is_open:
+        agents.bench.close()
+
+    def check(*, repair: bool) -> CheckReport:
+        if is_open:
+            upkeep = agents.bench.workspace.upkeep
+            return upkeep.repair(Call()) if repair else upkeep.check(Call(), quick=False)
+        others = ProjectObjects(agents.bench.store).check
+        return check_closed(agents.bench.store, Call(), quick=False, mend=repair, others=others)
+
+    assert [problem.kind for problem in check(repair=False).problems] == ["damagedPack"]
+    report = check(repair=True)
     assert [problem.kind for problem in report.repaired] == ["damagedPack"]
     assert report.quarantine is not None
-    assert not upkeep.check(Call(), quick=False).problems
+    assert not check(repair=False).problems
+    assert 0 < len(before - stored(agents)) < 4
+
+
+def test_a_damaged_pack_does_not_keep_the_rest_from_being_cleaned_up(tmp_path: Path) -> None:
+    agents, folder = with_git(tmp_path)
+    packs = Path(agents.bench.store) / "project/objects/pack"
+    old = {path.name for path in packs.glob("*.pack")}
+    agents.step("s", lambda: git(folder, "gc", "-q", "--prune=now"))
+    pack = next(path for path in packs.glob("*.pack") if path.name not in old)
+    all_tips = [tip for tip in tips(folder) if tip != git(folder, "rev-parse", "stash").strip()]
+
+    def drop() -> None:
+        for words in (("stash", "drop"), ("reflog", "expire", "--expire=now", "--all"), ("gc", "-q", "--prune=now")):
+            git(folder, *words)
+
+    agents.step("s", drop)
+    # without the loose files, only this pack has the stash
+    for directory in packs.parent.glob("[0-9a-f][0-9a-f]"):
+        shutil.rmtree(directory)
+    data = pack.read_bytes()
+    pack.unlink()
+    pack.write_bytes(data[:12] + bytes(len(data) - 32) + data[-20:])
+    for _ in range(2):
+        agents.bench.workspace.upkeep.cleanup(None, Call())
+    assert reachable(agents, *all_tips)
+    problems = agents.bench.workspace.upkeep.check(Call(), quick=False).problems
+    assert [problem.subject for problem in problems] == [f"project/objects/pack/{pack.name}"]
 
 
 @pytest.mark.parametrize("seed", range(amount(4, 100)))

@@ -219,12 +219,13 @@ def _stores(locations: Locations) -> list[tuple[str, str | None]]:
 
 def _check_store(store: str, *, quick: bool, repair: bool) -> Any:
     """Checks a store that nobody has open; returns an answer like that of `snapshot/check`."""
+    from snapd.gitstate.objects import ProjectObjects
     from snapd.handlers.keep import result
     from snapd.model.call import Call
     from snapd.store.fsck.checkers import check_closed
     from snapd.wire.converter import unstructure
 
-    outcome = check_closed(store, Call(), quick=quick, mend=repair)
+    outcome = check_closed(store, Call(), quick=quick, mend=repair, others=ProjectObjects(store).check)
     return unstructure(result(os.fsencode(folder_of_store(store) or "/"), outcome))
 
 

@@ -194,7 +194,7 @@ class Upkeep:
     def check(self, call: Call, *, quick: bool) -> CheckReport:
         """Checks the store as `_check_store`, and the objects of the project's git that only the store has."""
         report = self._check_store(call, quick=quick)
-        project = () if quick else self._writer.git.project.check(call)
+        project = () if quick else self._writer.git.check(call)
         return attrs.evolve(report, problems=(*report.problems, *project))
 
     def _check_store(self, call: Call, *, quick: bool) -> CheckReport:
@@ -217,7 +217,7 @@ class Upkeep:
         """Repairs as `_repair_store`, and moves damaged objects of the project's git aside."""
         with self._writer.alone(call):
             quarantine = Quarantine(self._store.path)
-            moved = tuple(self._writer.git.project.check(call, quarantine))
+            moved = tuple(self._writer.git.check(call, quarantine))
         report = self._repair_store(call)
         if moved:
             report = attrs.evolve(report, repaired=(*report.repaired, *moved), quarantine=quarantine.path)

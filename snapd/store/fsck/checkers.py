@@ -6,7 +6,7 @@ An open store is checked in a process of its own, so that no request waits for t
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -14,7 +14,7 @@ import attrs
 from cattrs import Converter
 
 from snapd.model.call import Call
-from snapd.model.check_report import CheckReport, after_repair
+from snapd.model.check_report import CheckReport, Problem, after_repair
 from snapd.model.errors import IoError, StoreCorrupt
 from snapd.model.snapshot import RelPath
 from snapd.store.files.lock import Ownership
@@ -68,7 +68,11 @@ def repair(
     return attrs.evolve(first, repaired=tuple(left_out), quarantine=quarantine.path)
 
 
-def check_closed(store: str, call: Call, *, quick: bool, mend: bool) -> CheckReport:
+Others = Callable[[Call, Quarantine | None], Iterable[Problem]]
+"""Checks what else is in a store; moves what is damaged into the quarantine if one is given."""
+
+
+def check_closed(store: str, call: Call, *, quick: bool, mend: bool, others: Others | None = None) -> CheckReport:
     """Checks and, if `mend`, repairs a store that no process has open, without other sources for lost objects.
 
     Raises `StoreLocked` if another process owns it (`data["socket"]` is its address), `StoreCorrupt` if there is no
@@ -81,19 +85,24 @@ def check_closed(store: str, call: Call, *, quick: bool, mend: bool) -> CheckRep
         # only the current format can be checked
         if (version_of(store) or FORMAT_VERSION) < FORMAT_VERSION:
             upgrade(ShadowRepository(store))
+        quarantine = Quarantine(store)
+        rest = () if others is None or quick else tuple(others(call, quarantine if mend else None))
         if not mend:
-            return check(store, call, quick=quick)
+            report = check(store, call, quick=quick)
+            return attrs.evolve(report, problems=(*report.problems, *rest))
 
         def settle() -> None:
             # not earlier: a repository can be opened only after its files are repaired
             ShadowRepository(store).journal.checkpoint()
 
         first = repair(store, (), lambda _: None, settle, call)
-        if not first.problems:
-            return first
         if any(problem.kind == "damagedTimeline" for problem in first.problems):
             Timeline(ShadowRepository(store)).forget()
-        return after_repair(first, check(store, call, quick=False))
+        report = after_repair(first, check(store, call, quick=False)) if first.problems else first
+        if not rest:
+            return report
+        kept = report.quarantine or quarantine.path
+        return attrs.evolve(report, repaired=(*report.repaired, *rest), quarantine=kept)
     finally:
         ownership.release()
 

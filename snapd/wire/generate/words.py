@@ -73,7 +73,7 @@ export function agentColour(agent: string): AgentColour {
 
 /** Whether lists leave a step out: it is over, changed nothing, and is a single call or has no title. */
 export function isEmpty(step: Step): boolean {
-  if (step.state === "open" || step.late === true) return false;
+  if (step.state === "open" || step.late === true || step.git !== undefined) return false;
   if (filled(step.files) || filled(step.uncaptured)) return false;
   return step.partId !== undefined || (step.tool ?? step.description ?? step.messageId) === undefined;
 }
@@ -157,7 +157,7 @@ end
 ---@param step table
 ---@return boolean
 function M.is_empty(step)
-  if step.state == "open" or step.late then
+  if step.state == "open" or step.late or step.git then
     return false
   end
   if #(step.files or {}) > 0 or #(step.uncaptured or {}) > 0 then

@@ -227,7 +227,7 @@ end
 ---@param step table
 ---@return boolean
 function M.is_empty(step)
-  if step.state == "open" or step.late then
+  if step.state == "open" or step.late or step.git then
     return false
   end
   if #(step.files or {}) > 0 or #(step.uncaptured or {}) > 0 then
