@@ -71,7 +71,7 @@ class GitLeft:
     reason: Annotated[
         Literal["moved", "checkedOut", "checkedOutElsewhere", "locked", "missing", "unrecorded", "failed"],
         'Why: it is no longer as the step left it (`"moved"`); the branch is checked out, here (`"checkedOut"`) or in '
-        "another work tree; git holds a lock; an object is missing; the state is not recorded; or git refused.",
+        'another work tree; git holds a lock; objects are missing; it was not recorded; git refused (`"failed"`).',
     ]
 
 

@@ -248,8 +248,7 @@ GIT_REASONS = {
 
 _REF_KINDS = {"refs/heads/": "branch ", "refs/tags/": "tag "}
 
-
-GIT_REASONS = {
+GIT_PART_REASONS = {
     "moved": "it has changed since",
     "checkedOut": "it is checked out",
     "checkedOutElsewhere": "another work tree has it checked out",

@@ -7,17 +7,24 @@ import itertools
 import os
 import shutil
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from snapd.core.actions.history import HistoryQuery
 from snapd.model.call import Call
-from snapd.model.git import GitChange, Pair, RefChange
+from snapd.model.git import GitChange, GitReason, LeftReason, Pair, RefChange
+from snapd.wire.words import GIT_PART_REASONS, GIT_REASONS
 from snapd.worktree.git.repository import Repository, nested_repository
 from tests.support.git import run_git
 from tests.support.sessions import Agents, at_work
 
 from .oracle import State, change, git
+
+
+def test_every_reason_has_words() -> None:
+    assert GIT_REASONS.keys() == set(get_args(GitReason))
+    assert GIT_PART_REASONS.keys() == set(get_args(LeftReason))
 
 
 def repository(tmp_path: Path, *options: str) -> tuple[Agents, Path]:

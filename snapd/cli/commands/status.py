@@ -94,7 +94,8 @@ def _rows(painter: Painter, folder: str, result: StatusResult) -> dict[str, list
     if "formerHistories" in result:
         rows["history"] = former_words(result["formerHistories"])
     if "gitReason" in result:
-        rows["git"] = [f"its state is not recorded in full: {GIT_REASONS[result['gitReason']]}"]
+        reason = result["gitReason"]
+        rows["git"] = [f"its state is not recorded in full: {GIT_REASONS.get(reason, reason)}"]
     if "fullLook" in result:
         look = result["fullLook"]
         rows["full look"] = [f"{ago(moment(look['at']), now)}: {printable(look['reason'])}"]

@@ -14,7 +14,7 @@ from snapd.cli.terminal.output import Painter, counted, print_json
 from snapd.cli.terminal.plans import changing_rows, file_lines, total, unit_lines, visible_file_count
 from snapd.cli.terminal.reasons import STYLES, excerpt, excerpts, format_overwritten, format_uncaptured, signature_words
 from snapd.model.errors import PlanChanged
-from snapd.wire.words import ELSEWHERE_REASONS, GIT_REASONS
+from snapd.wire.words import ELSEWHERE_REASONS, GIT_PART_REASONS
 
 from .connection import ask
 from .names import file_of
@@ -201,7 +201,8 @@ def _git_lines(painter: Painter, result: dict[str, Any], changes: str) -> list[s
     if "left" in git:
         return [painter.paint(f"git stays as it is: {words}; --git takes that back, too", "yellow")]
     lines = [f"{changes}: {words}"] if words else []
-    left = [f"left in git: {printable(each['part'])}: {GIT_REASONS[each['reason']]}" for each in git.get("reasons", ())]
+    reasons = [(each["part"], each["reason"]) for each in git.get("reasons", ())]
+    left = [f"left in git: {printable(part)}: {GIT_PART_REASONS.get(reason, reason)}" for part, reason in reasons]
     return [*lines, *(painter.paint(line, "red") for line in left)]
 
 
