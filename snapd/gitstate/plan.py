@@ -35,11 +35,13 @@ class GitPlan:
     now: GitStateId
     wanted: GitStateId
     left: tuple[LeftPart, ...] = ()
+    # what an interrupted operation was to do to the index, which may be half done; None to go from `now` to `wanted`
+    index: GitMove | None = None
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to do."""
-        return self.now == self.wanted
+        return self.now == self.wanted and self.index is None
 
 
 @attrs.frozen
@@ -61,7 +63,7 @@ class _Merge:
         self._is_resumed = is_resumed
         self.left: dict[str, LeftReason] = {}
         self.files: dict[bytes, bytes | None] = {}
-        self._head_is_left = False
+        self.head_is_left = False
 
     def merge(self) -> None:
         """Merges part by part."""
@@ -78,7 +80,7 @@ class _Merge:
         if any(map(_OPERATION.match, paths)):
             self._merge_operation()
         # without a change of its own, what is staged may differ from another `HEAD`
-        if STAGED in paths or self._head_is_left:
+        if not self._is_resumed and (STAGED in paths or self.head_is_left):
             self._merge_staged()
 
     def _names(self, paths: Iterable[bytes]) -> set[bytes]:
@@ -96,7 +98,7 @@ class _Merge:
         is_as_left = now.head == base.head and _commit(now) == _commit(base)
         is_done = self._is_resumed and now.head in (base.head, target.head)
         if not (is_as_left or is_done):
-            self._head_is_left = True
+            self.head_is_left = True
             if is_changed and now.head != target.head:
                 self.left["head"] = "moved"
         elif is_changed:
@@ -111,14 +113,14 @@ class _Merge:
                 self.left[_text(name)] = "moved"
             elif name in self._use.elsewhere:
                 self.left[_text(name)] = "checkedOutElsewhere"
-            elif self.now.head == _text(name) and (self._head_is_left or self.base.head != _text(name)):
+            elif self.now.head == _text(name) and (self.head_is_left or self.base.head != _text(name)):
                 self.left[_text(name)] = "checkedOut"
             else:
                 self.files[name] = None if target is None else target.encode() + b"\n"
         here = self.base.head
-        if here in self.left and not self._head_is_left:
+        if here in self.left and not self.head_is_left:
             # the branch that `HEAD` is on stays, and so do `HEAD` and what is staged
-            self._head_is_left = True
+            self.head_is_left = True
             if self.files.pop(b"HEAD", None) is not None:
                 self.left["head"] = self.left[here]
 
@@ -138,7 +140,7 @@ class _Merge:
         if now == target:
             return
         begun = self._is_resumed and all(data in (base.get(name), target.get(name)) for name, data in now.items())
-        if (now != base and not begun) or self._head_is_left:
+        if (now != base and not begun) or self.head_is_left:
             self.left["operation"] = "moved"
         else:
             self.files |= dict.fromkeys(now) | target
@@ -146,7 +148,7 @@ class _Merge:
     def _merge_staged(self) -> None:
         now, base, target = (staged_in(state) for state in (self.now, self.base, self.target))
         changed = {path for path in base.keys() | target.keys() if base.get(path) != target.get(path)}
-        if self._head_is_left:
+        if self.head_is_left:
             if changed:
                 self.left["staged"] = "moved"
             return
@@ -178,7 +180,7 @@ def planned(
     Raises as reads of the store. The state that is wanted is stored, but not yet named by anything.
     """
     states = [GitState(objects, state) for state in (now, base, target)]
-    if now == target or base == target:
+    if (now == target and not is_resumed) or base == target:
         return GitPlan(now, now)
     if any(state.reason is not None for state in states):
         return GitPlan(now, now, (LeftPart("repository", "unrecorded"),))
@@ -186,12 +188,16 @@ def planned(
         # a repository goes or comes as a whole
         if now != base and not (is_resumed and now.tree == EMPTY_TREE):
             return GitPlan(now, now, (LeftPart("repository", "moved"),))
-        return GitPlan(now, target)
-    here, left, there = states
-    merge = _Merge(objects, here, left, there, use, is_resumed=is_resumed)
+        # a `.git` without `HEAD` may be left of one that was being removed
+        return GitPlan(now, target, index=GitMove(base, target) if is_resumed else None)
+    here, there, back = states
+    merge = _Merge(objects, here, there, back, use, is_resumed=is_resumed)
     merge.merge()
     wanted = _with_files(objects, here, merge.files)
-    return GitPlan(now, wanted, tuple(LeftPart(part, reason) for part, reason in sorted(merge.left.items())))
+    left = tuple(LeftPart(part, reason) for part, reason in sorted(merge.left.items()))
+    # once `HEAD` has moved, what is staged no longer shows whether the index has
+    index = GitMove(base, target) if is_resumed and not merge.head_is_left else None
+    return GitPlan(now, wanted, left, index)
 
 
 def plan_in_turn(

@@ -41,6 +41,7 @@ _RAW = re.compile(rb":(\d+) (\d+) ([0-9a-f]+) ([0-9a-f]+) \w\d*\0([^\0]+)\0")
 _LISTED = re.compile(rb"(\d+) \w+ ([0-9a-f]+)\t([^\0]+)\0")
 _ENTRY_STAGE, _ASSUME_VALID, _EXTENDED, _SKIP_WORKTREE = 0x3000, 0x8000, 0x4000, 0x4000
 _GITLINK = 0o160000
+_INTENT_TO_ADD = 0x2000
 
 
 class GitRestorer:
@@ -206,7 +207,6 @@ class _Restoration:
 
     def run(self) -> None:
         now, wanted = (GitState(self._objects, state) for state in (self._plan.now, self._plan.wanted))
-        before = _tree_of(self._git, now, self._project.objects)
         self._bring_objects()
         failpoint("gitstate.refs")
         self._move_refs(now, wanted)
@@ -217,7 +217,12 @@ class _Restoration:
         failpoint("gitstate.operation")
         self._move_operation(now, wanted)
         failpoint("gitstate.index")
-        self._move_index(before, _tree_of(self._git, wanted), staged_in(now), staged_in(wanted))
+        move = self._plan.index
+        old, new = (
+            (now, wanted) if move is None else (GitState(self._objects, each) for each in (move.before, move.after))
+        )
+        trees = [_tree_of(self._git, state, self._project.objects) for state in (old, new)]
+        self._move_index(trees[0], trees[1], staged_in(old), staged_in(new))
 
     def _bring_objects(self) -> None:
         """Puts what only the store has into git's own objects."""
@@ -332,25 +337,28 @@ class _Restoration:
                 if path in alone:
                     line = _line(mode, oid, path)
                     committed[path] = line, line
+        try:
+            index = read_index(self._repository.index_path)
+        except FileNotFoundError:
+            index = None
+        except MalformedIndex as error:
+            raise GitProgramFailed(f"the index cannot be read: {error.why}") from error
+        present = _present(index, {*committed, *alone})
         data: list[bytes] = []
         for path in sorted({*committed, *alone}):
             was, becomes = committed.get(path, ([], []))
             was = list(_lines(path, old[path])) if path in old else was
             becomes = list(_lines(path, new[path])) if path in new else becomes
-            if was != becomes:
+            # an entry that is another one by now was staged since
+            if was != becomes and present.get(path, was) == was:
                 data += [_removal(path), *filter(None, becomes)]
         if not data:
             return
         with tempfile.TemporaryDirectory(prefix="snapd-git-") as folder:
             # without the files, git cannot filter those whose entries may be racy
             empty = os.fsencode(folder)
-            flagged = {}
-            try:
-                index = read_index(self._repository.index_path)
-            except (FileNotFoundError, MalformedIndex):
-                index = None
+            flagged = {} if index is None else _flags(index)
             if index is not None:
-                flagged = _flags(index)
                 data = [*_racy(index, flagged.keys()), *data]
             self._git.run("update-index", "-z", "--index-info", data=b"".join(data), work_tree=empty)
             for flag, word in ((_SKIP_WORKTREE, "--skip-worktree"), (_ASSUME_VALID, "--assume-unchanged")):
@@ -359,6 +367,19 @@ class _Restoration:
                     listed = b"".join(path + b"\0" for path in names)
                     self._git.attempt("update-index", "-z", word, "--stdin", data=listed, work_tree=empty)
         _intend(self._git, self._git.root, {path: lines for path, lines in new.items() if lines != old.get(path)})
+
+
+def _present(index: GitIndex | None, wanted: Collection[bytes]) -> dict[bytes, list[bytes]]:
+    """Returns the lines of entries at some paths; nothing for a sparse index, whose entries may be directories."""
+    if index is not None and index.sparse:
+        return {}
+    result: dict[bytes, list[bytes]] = {path: [] for path in wanted}
+    for path, head in zip(index.paths, index.heads, strict=True) if index is not None else ():
+        if path in result:
+            flags, mode = int.from_bytes(head[60:62], "big"), int.from_bytes(head[24:28], "big")
+            is_intent = flags & _EXTENDED and int.from_bytes(head[62:64], "big") & _INTENT_TO_ADD
+            result[path] += _lines(path, [(mode, NO_ID if is_intent else head[40:60], flags >> 12 & 3)])
+    return result
 
 
 def _flags(index: GitIndex) -> dict[bytes, int]:

@@ -9,6 +9,7 @@ from random import Random
 
 import pytest
 
+from snapd import failpoints
 from snapd.core.actions.undo.steps import UndoRequest
 from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
@@ -118,3 +119,67 @@ def test_random_steps(tmp_path: Path, seed: int) -> None:
         assert all_of(folder) == was, commands
         redo(agents)
         assert all_of(folder) == became, commands
+
+
+def test_a_repository_that_was_deleted_comes_back_as_what_was_done_last(tmp_path: Path) -> None:
+    agents, folder = with_git(tmp_path)
+    (folder / "b").write_text("staged")
+    git(folder, "add", "b")
+    (folder / "a").write_text("stashed")
+    git(folder, "stash")
+    git(folder, "remote", "add", "origin", "https://example.org/project.git")
+    agents.step("s", lambda: (folder / "b").write_text("more"))
+    was = all_of(folder)
+    agents.step("s", lambda: shutil.rmtree(folder / ".git"))
+    outcome = agents.bench.workspace.undo_steps.undo(UndoRequest(), WITH_GIT, Call()).outcome
+    assert outcome.git is not None
+    assert outcome.git.changes.repository == "created"
+    assert all_of(folder) == was
+    assert git(folder, "remote") == "origin\n"
+    assert git(folder, "fsck", "--strict") == ""
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+@pytest.mark.parametrize("point", [name for name in failpoints.POINTS if name.startswith(("writer.", "gitstate."))])
+@pytest.mark.parametrize("seed", range(amount(2, 40)))
+def test_what_a_kill_interrupted_is_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str, seed: int
+) -> None:
+    random = Random(seed)
+    agents, folder = with_git(tmp_path)
+    for _ in range(4):
+        work(folder, random)
+    was = all_of(folder)
+
+    def change() -> None:
+        if point in ("gitstate.rebuild", "gitstate.remove"):
+            shutil.rmtree(folder / ".git")
+        for _ in range(4):
+            work(folder, random)
+
+    step = agents.step("s", change)
+    became = all_of(folder)
+
+    def kill(name: str) -> None:
+        if name == point:
+            raise Killed
+
+    undo_first = point == "gitstate.remove"
+    if undo_first:
+        undo(agents, step)
+    wanted, before = (became, was) if undo_first else (was, became)
+    with monkeypatch.context() as patch:
+        patch.setattr(failpoints, "listener", kill)
+        try:
+            redo(agents) if undo_first else undo(agents, step)
+        except Killed:
+            pass
+    agents.bench.reopen()
+    agents.bench.track()
+    # before the intent is written nothing was done, and from then on all of it
+    assert all_of(folder) in (wanted, before)
+    if point.startswith("gitstate.") or point in ("writer.git", "writer.conclude", "writer.tell"):
+        assert all_of(folder) == wanted

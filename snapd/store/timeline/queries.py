@@ -98,7 +98,10 @@ ORDER BY seq
 IN_FORCE = """
 SELECT name FROM (
     SELECT step_id AS name, MAX(spans.seq) AS last, steps.seq AS begun FROM spans JOIN steps USING (step_id)
-        WHERE state != 'undone' AND is_empty IS NOT 1 AND (spoken_for OR NOT is_left) GROUP BY step_id
+        WHERE state != 'undone' AND (spoken_for OR NOT is_left) AND (
+            is_empty IS NOT 1
+            OR ?1 AND EXISTS (SELECT 1 FROM events WHERE events.seq = spans.seq AND git_before IS NOT NULL)
+        ) GROUP BY step_id
     UNION ALL SELECT operation_id, seq, seq FROM operations WHERE state IN ('applied', 'partly')
 )
 ORDER BY last DESC, begun DESC
@@ -494,12 +497,12 @@ class OperationQueries(StepQueries, EventQueries):
         with self._together():
             return self.step(name) or next((operation(row) for row in self._rows(OPERATION, name)), None)
 
-    def in_force(self) -> tuple[StepId | OperationId, ...]:
+    def in_force(self, *, git: bool = False) -> tuple[StepId | OperationId, ...]:
         """Lists steps (open ones included) and operations that may have changed something, most recent first.
 
-        Those undone as a whole are left out.
+        Those undone as a whole are left out. With `git`, steps count that changed the git state alone.
         """
-        return tuple([name for (name,) in self._rows(IN_FORCE)])
+        return tuple([name for (name,) in self._rows(IN_FORCE, git)])
 
     def redoable(self, session_id: SessionId | None) -> tuple[UndoneShare, ...]:
         """Lists what can be redone, of a session or of all, last undone first.

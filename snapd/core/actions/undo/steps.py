@@ -172,7 +172,7 @@ class UndoSteps:
         """Returns what there is to undo of the last steps, of a session or of all; ends those whose client is gone."""
         unattended = {step.step_id for step in self._sessions.unattended_steps(session_id)}
         units: Iterable[UndoUnit | None] = (
-            map(self._store.timeline.unit, self._store.timeline.in_force())
+            map(self._store.timeline.unit, self._store.timeline.in_force(git=options.git))
             if session_id is None
             else reversed(self._store.timeline.steps(session_id))
         )
