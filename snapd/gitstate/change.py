@@ -7,7 +7,7 @@ from typing import Literal
 
 from snapd.model.git import STAGED, STASH, GitChange, GitStateId, Pair, RefChange
 from snapd.model.snapshot import EMPTY_TREE
-from snapd.model.trees import changes, lookup
+from snapd.model.trees import changes, file_at, lookup
 from snapd.store.object_store import ObjectStore
 
 from .index import decode_staged
@@ -45,8 +45,8 @@ class GitState:
         return None if reason is None else reason.decode()
 
     def file(self, path: bytes) -> bytes | None:
-        """Returns a file of the state; None if it has none."""
-        found = lookup(self._objects.entry_in, self.tree, path)
+        """Returns a file of the state; None if it has none, or a directory."""
+        found = file_at(self._objects.entry_in, self.tree, path)
         return None if found is None else self._objects.read_blob(found.oid)
 
     def has(self, path: bytes) -> bool:

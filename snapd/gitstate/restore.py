@@ -21,6 +21,7 @@ from snapd.model.snapshot import EMPTY_TREE
 from snapd.model.trees import changes, files
 from snapd.store.adopt import COPY_BYTES, own_file
 from snapd.store.files.durable import make_directories, read_if_there, remove_any, remove_if_there, write_file
+from snapd.store.maintenance.sweep import remove_tempfiles
 from snapd.store.object_store import ObjectStore
 from snapd.store.objects.loose import loose_files
 from snapd.worktree.git.index import GitIndex, MalformedIndex, read_index
@@ -155,6 +156,8 @@ class GitRestorer:
         dot_git = os.path.join(os.fsdecode(self._root), ".git")
         with os_errors(dot_git):
             _skeleton(dot_git)
+            # git would take files that a kill left aside for refs
+            remove_tempfiles(dot_git)
             self._link_objects(os.path.join(dot_git, "objects"))
             failpoint("gitstate.rebuild")
             head = b""
