@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import attrs
 
-from snapd.model.git import STAGED, STASH, GitMove, GitStateId, LeftPart, LeftReason
+from snapd.model.git import NO_GIT, STAGED, STASH, GitMove, GitStateId, LeftPart, LeftReason
 from snapd.model.snapshot import EMPTY_TREE, REGULAR, Entry
 from snapd.model.trees import amended, changes
 from snapd.store.object_store import ObjectStore
@@ -185,6 +185,8 @@ def planned(
     if any(state.reason is not None for state in states):
         return GitPlan(now, now, (LeftPart("repository", "unrecorded"),))
     if EMPTY_TREE in (now.tree, base.tree, target.tree):
+        if now == target != NO_GIT:
+            return GitPlan(now, now)
         # a repository goes or comes as a whole
         if now != base and not (is_resumed and now.tree == EMPTY_TREE):
             return GitPlan(now, now, (LeftPart("repository", "moved"),))

@@ -169,17 +169,30 @@ class GitRestorer:
                     target = os.path.join(dot_git, os.fsdecode(path))
                     make_directories(os.path.dirname(target))
                     write_file(target, data)
+            self._write_index(dot_git, wanted)
             # last: git takes it for a repository once it has a `HEAD`
             write_file(os.path.join(dot_git, "HEAD"), head)
-        git = ProjectGit(self._root, os.fsencode(dot_git), self._environment)
-        tree = _tree_of(git, wanted)
+
+    def _write_index(self, dot_git: str, wanted: GitState) -> None:
+        """Writes the index of a repository that has no `HEAD` yet, with a git directory of its own."""
+        staged = staged_in(wanted)
+        # no git can be at work there
+        remove_if_there(os.path.join(dot_git, "index.lock"))
         with tempfile.TemporaryDirectory(prefix="snapd-git-") as folder:
-            empty = os.fsencode(folder)
-            git.run("read-tree", tree or _EMPTY, work_tree=empty)
-            staged = staged_in(wanted)
+            _skeleton(folder)
+            write_file(os.path.join(folder, "HEAD"), b"ref: refs/heads/main\n")
+            git = ProjectGit(self._root, os.fsencode(folder), self._environment)
+            variables = {
+                "GIT_OBJECT_DIRECTORY": os.path.join(dot_git, "objects"),
+                "GIT_INDEX_FILE": os.path.join(dot_git, "index"),
+            }
+            empty = os.path.join(os.fsencode(folder), b"info")
+            tree = _tree_of(git, wanted, variables=variables)
+            git.run("read-tree", tree or _EMPTY, work_tree=empty, variables=variables)
             lines = [line for path in staged for line in (_removal(path), *_lines(path, staged[path]))]
-            git.run("update-index", "-z", "--index-info", data=b"".join(lines), work_tree=empty)
-        _intend(git, self._root, staged)
+            data = b"".join(lines)
+            git.run("update-index", "-z", "--index-info", data=data, work_tree=empty, variables=variables)
+            _intend(git, self._root, staged, variables)
 
     def _link_objects(self, target: str) -> None:
         ours = self._project.objects
@@ -421,12 +434,12 @@ def _removal(path: bytes) -> bytes:
     return b"0 %s\t%s\0" % (_NONE.encode(), path)
 
 
-def _intend(git: ProjectGit, root: bytes, staged: Staged) -> None:
+def _intend(git: ProjectGit, root: bytes, staged: Staged, variables: Mapping[str, str] | None = None) -> None:
     """Notes files that are only intended to be added, as far as they are there."""
     names = [path for path, lines in staged.items() if any(mode and oid == NO_ID for mode, oid, _ in lines)]
     names = [path for path in names if os.path.lexists(os.path.join(root, path))]
     if names:
-        git.run("add", "--intent-to-add", "--force", "--", *names)
+        git.run("add", "--intent-to-add", "--force", "--", *names, variables=variables)
 
 
 def _changed_refs(objects: ObjectStore, now: GitState, wanted: GitState) -> list[bytes]:
@@ -465,12 +478,15 @@ def _listed_tips(tips: Iterable[str]) -> bytes:
     return "".join(f"{tip}\n" for tip in sorted(tips)).encode()
 
 
-def _tree_of(git: ProjectGit, state: GitState, objects: str | None = None) -> str | None:
+def _tree_of(
+    git: ProjectGit, state: GitState, objects: str | None = None, variables: Mapping[str, str] | None = None
+) -> str | None:
     """Returns the tree of the commit that `HEAD` is on in a state; None before the first commit."""
     commit = state.ref(state.head.encode()) if state.head.startswith("refs/") else state.head
     if not commit:
         return None
-    return git.run("rev-parse", "--verify", f"{commit}^{{tree}}", objects=objects).decode().strip()
+    words = ("rev-parse", "--verify", f"{commit}^{{tree}}")
+    return git.run(*words, objects=objects, variables=variables).decode().strip()
 
 
 def _content(line: bytes) -> bytes:
