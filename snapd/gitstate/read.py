@@ -126,7 +126,8 @@ class GitRecorder:
         """Returns why the git state cannot be recorded; None if it can, or there is no repository."""
         repository = nested_repository(self._root)
         if repository is not None:
-            return _obstacle(repository) or ("objects" if self.project.lacks_some else None)
+            borrows = os.path.exists(os.path.join(repository.objects, b"info/alternates"))
+            return _obstacle(repository) or ("objects" if borrows or self.project.lacks_some else None)
         with os_errors(self._root):
             return None if find_repository(self._root) is None else "subfolder"
 

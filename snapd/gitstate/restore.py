@@ -135,12 +135,16 @@ class GitRestorer:
         with tempfile.TemporaryDirectory(prefix="snapd-git-") as folder:
             _skeleton(folder)
             git = ProjectGit(self._root, os.fsencode(folder), self._environment)
-            shallow = GitState(self._objects, plan.wanted).file(b"shallow")
+            wanted = GitState(self._objects, plan.wanted)
+            shallow, borrowed = wanted.file(b"shallow"), wanted.file(b"objects/info/alternates") or b""
             if shallow is not None:
                 write_file(os.path.join(folder, "shallow"), shallow)
             write_file(os.path.join(folder, "HEAD"), b"ref: refs/heads/main\n")
-            variables = {"GIT_OBJECT_DIRECTORY": self._project.objects}
-            return git.attempt(*_REACHED, data=_listed_tips(tips), variables=variables).returncode == 0
+            base = os.path.join(self._root, b".git/objects")
+            lines = [os.path.join(base, line) for line in borrowed.splitlines() if line and line[:1] != b"#"]
+            lines.append(os.fsencode(self._project.objects))
+            write_file(os.path.join(folder, "objects/info/alternates"), b"\n".join(lines) + b"\n")
+            return git.attempt(*_REACHED, data=_listed_tips(tips)).returncode == 0
 
     # -- the repository as a whole
 

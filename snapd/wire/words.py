@@ -242,7 +242,7 @@ GIT_REASONS = {
     "sha256": "its objects have SHA-256 ids",
     "subfolder": "the folder is below the root of the repository",
     "unreadable": "it cannot be read",
-    "objects": "not all its objects are kept, as some are on another disk and large, or beside purged contents",
+    "objects": "not all its objects are kept: some are borrowed, large and on another disk, or beside purged contents",
 }
 """Why the state of a folder's git is not recorded."""
 
