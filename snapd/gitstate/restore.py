@@ -77,7 +77,7 @@ class GitRestorer:
             reason = "missing"
         if reason is None:
             return plan
-        parts = {*(each.part for each in plan.left), *self._parts(plan)}
+        parts = {*(each.part for each in plan.left), *self.parts(plan)}
         kept = {each.part: each for each in plan.left}
         left = tuple(kept.get(part, LeftPart(part, reason)) for part in sorted(parts))
         return GitPlan(plan.now, plan.now, left)
@@ -102,7 +102,8 @@ class GitRestorer:
             restoration = _Restoration(self._objects, self._project, repository, git, plan)
             restoration.run()
 
-    def _parts(self, plan: GitPlan) -> Iterator[str]:
+    def parts(self, plan: GitPlan) -> Iterator[str]:
+        """Yields the parts that a plan changes, by their names in `LeftPart`."""
         now, wanted = (GitState(self._objects, state) for state in (plan.now, plan.wanted))
         if EMPTY_TREE in (now.tree, wanted.tree):
             yield "repository"
