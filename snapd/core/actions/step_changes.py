@@ -331,6 +331,10 @@ class StepChanges:
             authors[step_id] = _author(step, step.claims)
         return authors
 
+    def began(self, step_ids: Collection[StepId]) -> int:
+        """Returns when the first of some steps began, in milliseconds since 1970."""
+        return min(step.started for step_id in step_ids if (step := self._timeline.step(step_id)) is not None)
+
     def changes(self, old: State, new: State) -> Iterable[Change]:
         """Returns what differs between two snapshots."""
         return self._objects.changes(old, new)

@@ -11,7 +11,9 @@ import attrs
 from snapd.core.attribution import Author, owners
 from snapd.core.compare.edits import Edit, edits, split_lines
 from snapd.core.compare.text import Blobs, TextDiffer, is_binary
+from snapd.gitstate.attribution import BroughtFiles
 from snapd.model.call import Call
+from snapd.model.git import GitStateId
 from snapd.model.snapshot import SYMLINK, TEN_MIB, Entry, RelPath
 from snapd.model.timeline import (
     Event,
@@ -97,9 +99,15 @@ class FileChange:
     by: LineWriter  # who wrote the new lines
     # the operation that made it. Lines of others that it brought back keep their writers.
     operation: UserOperation | None = None
+    by_git: bool = False  # whether git brought the new content: its lines may be older than the change
     source: RelPath | None = None  # where the file was, if the change moved it; `old` is the file there
     went: bool = False  # whether the file got another name, under which it continues
     before: SnapshotId | None = None  # the work tree before the change; None if it is not a change of the work tree
+
+    @property
+    def brings_back(self) -> bool:
+        """Whether lines that were there before may come back, with their writers."""
+        return self.by_git or self.operation is not None
 
 
 def list_files(timeline: Timeline, objects: ObjectStore, call: Call) -> None:
@@ -143,13 +151,14 @@ def touched(objects: ObjectStore, seq: int, part: Part, old: State, new: State) 
 class Attributor:
     """Attributes changes of files to their makers, given what separates steps (see `StepChanges.authors`).
 
-    A file for which `is_elsewhere` holds belongs to another history, which knows who changed it where this one does
-    not.
+    What git brought is nobody's. A file for which `is_elsewhere` holds belongs to another history, which knows who
+    changed it where this one does not.
     """
 
     _timeline: Timeline
     _authors: Authors
     _is_elsewhere: Callable[[RelPath], bool]
+    _brought: BroughtFiles
 
     def attributed(self, files: Iterable[FileChangeRow]) -> Iterator[tuple[Event, list[FileChange]]]:
         """Yields each listed event, in order, with its attributed changes; a move is one change."""
@@ -159,26 +168,37 @@ class Attributor:
                 parts = groupby(rows, key=lambda file: file.part)
                 yield event, [change for part, group in parts for change in self._changes(event, part, list(group))]
 
-    def unrecorded(self, objects: ObjectStore, seq: int, span: Span | None) -> list[FileChange]:
-        """Returns what changed since the last event, attributed; `seq` is the number of the next event."""
+    def unrecorded(
+        self, objects: ObjectStore, seq: int, span: Span | None, git: GitStateId | None = None
+    ) -> list[FileChange]:
+        """Returns what changed since the last event, attributed; `seq` is the number of the next event.
+
+        `git` is the git state now; None if it is as at that event.
+        """
         if span is None:
             return []
         files = touched(objects, seq, "seen", span.before.tree, span.after.tree)
-        at_work = self._authors(span.steps)
-        return list(_joined(files, span.before, lambda path: self._in_a_span(path, at_work, None)))
+        return list(self._of_span(files, span, self._brought.within(span, git), None))
 
     def _changes(self, event: Event, part: Part, files: Collection[FileChangeRow]) -> Iterator[FileChange]:
         what = event.what
         if part == "seen":
             assert event.seen is not None
-            at_work = self._authors(event.seen.steps)
-            return _joined(files, event.seen.before, lambda path: self._in_a_span(path, at_work, event.milliseconds))
+            return self._of_span(files, event.seen, self._brought.before(event), event.milliseconds)
         if isinstance(what, Kept):
             kept = LineWriter("user", (), event.milliseconds)
             return (FileChange(file.path, None, file.new, "keep", kept) for file in files)
         assert isinstance(what, Operated)
         operation = UserOperation(what.operation_id, tuple(turn.name for turn in what.turned))
         return _joined(files, what.before, lambda path: _by_operation(path, what, event.milliseconds), operation)
+
+    def _of_span(
+        self, files: Collection[FileChangeRow], span: Span, brought: Collection[RelPath], milliseconds: int | None
+    ) -> Iterator[FileChange]:
+        at_work = self._authors(span.steps)
+        for each in _joined(files, span.before, lambda path: self._in_a_span(path, at_work, milliseconds)):
+            is_gits = each.path in brought
+            yield attrs.evolve(each, nature="person", by=BEFORE, by_git=True) if is_gits else each
 
     def _in_a_span(
         self, path: RelPath, at_work: Mapping[StepId, Author], milliseconds: int | None

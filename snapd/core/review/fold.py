@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 import attrs
 
@@ -189,12 +190,13 @@ class FileFold:
         result = texts.lines(change.new)
         made = texts.edits(self.lines, result or [])
         own = LineOrigin(change.by, accepted=change.nature == "person")
-        # only an operation brings back what was there before
+        # only an operation or git brings back what was there before
         origins = [
-            [own] * len(edit.lines) if change.operation is None else self._buried.origins(edit.lines, own)
-            for edit in made
+            self._buried.origins(edit.lines, own) if change.brings_back else [own] * len(edit.lines) for edit in made
         ]
-        removers = [[] if change.operation is None else self.removers[edit.start : edit.end] for edit in made]
+        if change.by_git:
+            made, origins = _by_acceptance(made, origins)
+        removers = [self.removers[edit.start : edit.end] if change.brings_back else [] for edit in made]
         is_new = (
             change.nature != "person"
             or any(not origin.accepted for came in origins for origin in came)
@@ -238,6 +240,23 @@ class FileFold:
             pending.accept_unowned(self.lines, self.writers)
         if pending.equals(self.path, self.now, self.lines, is_text=self.is_text):
             self.pending = None
+
+
+def _by_acceptance(made: list[Edit], origins: list[list[LineOrigin]]) -> tuple[list[Edit], list[list[LineOrigin]]]:
+    """Separates accepted lines that come from others, so that only the others are pending, and none that go."""
+    split: list[tuple[Edit, list[LineOrigin]]] = []
+    for edit, came in zip(made, origins, strict=True):
+        if all(origin.accepted for origin in came):
+            split.append((edit, came))
+            continue
+        if edit.start < edit.end:
+            split.append((Edit(edit.start, edit.end, ()), []))
+        pairs = zip(edit.lines, came, strict=True)
+        for _, group in groupby(pairs, key=lambda pair: pair[1].accepted):
+            run = list(group)
+            lines = tuple(line for line, _ in run)
+            split.append((Edit(edit.end, edit.end, lines), [origin for _, origin in run]))
+    return [edit for edit, _ in split], [came for _, came in split]
 
 
 Formers = dict[tuple["RelPath", int], FileFold | None]

@@ -383,7 +383,7 @@ class _SettledState:
 
 def _adds_nothing(change: FileChange) -> bool:
     """Whether a change leaves nothing pending, if nothing was before."""
-    return change.nature == "keep" or (change.nature == "person" and change.operation is None)
+    return change.nature == "keep" or (change.nature == "person" and not change.brings_back)
 
 
 def _can_wait(change: FileChange, draft: Draft) -> bool:

@@ -51,7 +51,8 @@ class ReviewViews:
             self._writer.record_look(snapshot)
         last = self._store.timeline.next_seq - 1
         span = self._writer.span(self._store.identify(snapshot))
-        return ReviewView(snapshot, last, self._attributor.unrecorded(self._store, last + 1, span))
+        unrecorded = self._attributor.unrecorded(self._store, last + 1, span, self._writer.git_now())
+        return ReviewView(snapshot, last, unrecorded)
 
 
 @attrs.define(eq=False)
