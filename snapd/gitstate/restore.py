@@ -77,7 +77,7 @@ class GitRestorer:
             reason = "missing"
         if reason is None:
             return plan
-        parts = {*(each.part for each in plan.left), *self._parts(plan)}
+        parts = {*(each.part for each in plan.left), *self.parts(plan)}
         kept = {each.part: each for each in plan.left}
         left = tuple(kept.get(part, LeftPart(part, reason)) for part in sorted(parts))
         return GitPlan(plan.now, plan.now, left)
@@ -102,7 +102,8 @@ class GitRestorer:
             restoration = _Restoration(self._objects, self._project, repository, git, plan)
             restoration.run()
 
-    def _parts(self, plan: GitPlan) -> Iterator[str]:
+    def parts(self, plan: GitPlan) -> Iterator[str]:
+        """Yields the parts that a plan changes, by their names in `LeftPart`."""
         now, wanted = (GitState(self._objects, state) for state in (plan.now, plan.wanted))
         if EMPTY_TREE in (now.tree, wanted.tree):
             yield "repository"
@@ -131,7 +132,7 @@ class GitRestorer:
             return True
         if repository is not None:
             git = ProjectGit(self._root, repository.git_dir, self._environment)
-            return git.attempt(*_REACHED, data=_listed_tips(tips), objects=self._project.objects).returncode == 0
+            return git.attempt(*_NEW, data=_listed_tips(tips), objects=self._project.objects).returncode == 0
         with tempfile.TemporaryDirectory(prefix="snapd-git-") as folder:
             _skeleton(folder)
             git = ProjectGit(self._root, os.fsencode(folder), self._environment)
@@ -213,6 +214,8 @@ class GitRestorer:
 
 
 _REACHED = ("rev-list", "--objects", "--no-object-names", "--stdin")
+_NEW = (*_REACHED[:-1], "--not", "--all", "--not", "--stdin")
+"""Without what git reaches now, which is most of a long history; what it does not reach, it may prune at any time."""
 
 
 @attrs.frozen
@@ -249,9 +252,7 @@ class _Restoration:
         tips = _tips(self._objects, self._plan)
         if not tips:
             return
-        # from what git reaches now; what it has but does not reach may be pruned at any time
-        words = (*_REACHED[:-1], "--not", "--all", "--not", "--stdin")
-        listed = self._git.run(*words, data=_listed_tips(tips), objects=self._project.objects)
+        listed = self._git.run(*_NEW, data=_listed_tips(tips), objects=self._project.objects)
         if listed:
             target = os.path.join(self._repository.objects, b"pack", b"pack")
             os.makedirs(os.path.dirname(target), exist_ok=True)

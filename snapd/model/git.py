@@ -77,7 +77,9 @@ class GitChange:
         return self == GitChange()
 
 
-LeftReason = Literal["moved", "checkedOut", "checkedOutElsewhere", "locked", "missing", "unrecorded", "failed"]
+LeftReason = Literal[
+    "moved", "checkedOut", "checkedOutElsewhere", "locked", "missing", "unrecorded", "shared", "failed"
+]
 """Why a part of the git state is left as it is."""
 
 

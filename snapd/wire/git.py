@@ -69,9 +69,10 @@ class GitLeft:
 
     part: Annotated[str, 'The full name of a ref, or `"head"`, `"staged"`, `"operation"` or `"repository"`.']
     reason: Annotated[
-        Literal["moved", "checkedOut", "checkedOutElsewhere", "locked", "missing", "unrecorded", "failed"],
+        Literal["moved", "checkedOut", "checkedOutElsewhere", "locked", "missing", "unrecorded", "shared", "failed"],
         'Why: it is no longer as the step left it (`"moved"`); the branch is checked out, here (`"checkedOut"`) or in '
-        'another work tree; git holds a lock; objects are missing; it was not recorded; git refused (`"failed"`).',
+        "another work tree; git holds a lock; objects are missing; it was not recorded; another session may have "
+        'changed it (`"shared"`); git refused (`"failed"`).',
     ]
 
 

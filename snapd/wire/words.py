@@ -256,6 +256,7 @@ GIT_PART_REASONS = {
     "locked": "git is at work: a lock file exists",
     "missing": "objects that it needs are missing",
     "unrecorded": "it was not recorded",
+    "shared": "another agent may have changed it too",
     "failed": "git refused",
 }
 """Why a part of the git state is left, by `GitLeft.reason`."""

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from snapd.core.actions.undo.steps import UndoRequest
+from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from tests.support.sessions import Agents, at_work
 
 from .oracle import State, git
-from .test_undo import all_of, redo, undo, with_git
+from .test_undo import WITH_GIT, all_of, redo, undo, with_git
 
 
 def reasons(agents: Agents, step: str) -> list[str]:
@@ -243,3 +245,58 @@ def test_a_purged_blob_is_not_brought_back(tmp_path: Path) -> None:
     assert State.of(folder) == was
     assert git(folder, "fsck") == ""
     assert os.path.isdir(folder)
+
+
+def test_what_sessions_share_is_left_and_said(tmp_path: Path) -> None:
+    agents, folder = with_git(tmp_path)
+    other = agents.begin("one")
+    step = agents.step("s", lambda: git(folder, "branch", "-D", "topic"))
+    agents.end(other)
+    assert reasons(agents, step) == ["refs/heads/topic shared"]
+    assert "topic" not in git(folder, "branch")
+
+
+def test_a_new_repository_goes_unless_somebody_used_it(tmp_path: Path) -> None:
+    agents = at_work(tmp_path, {"a": b"x\n"})
+    folder = Path(agents.bench.root)
+    agents.start("s")
+    step = agents.step("s", lambda: git(folder, "init", "-qb", "main"))
+    git(folder, "add", "-A")
+    assert reasons(agents, step) == ["repository moved"]
+    git(folder, "rm", "-rq", "--cached", ".")
+    assert reasons(agents, step) == []
+    assert not (folder / ".git").exists()
+    assert (folder / "a").read_bytes() == b"x\n"
+
+
+def test_a_conflict_of_git_keeps_everything_if_asked(tmp_path: Path) -> None:
+    agents, folder = with_git(tmp_path)
+
+    def change() -> None:
+        (folder / "a").write_text("agent")
+        git(folder, "commit", "-qam", "agent")
+        git(folder, "tag", "v1")
+
+    step = agents.step("s", change)
+    git(folder, "commit", "-q", "--allow-empty", "-m", "user")
+    was = all_of(folder)
+    outcome = undo(agents, step, OperationOptions("fail", True, False, git=True))
+    assert not outcome.applied
+    assert all_of(folder) == was
+
+
+def test_parallel_steps_of_one_session_take_it_back_once(tmp_path: Path) -> None:
+    agents, folder = with_git(tmp_path)
+    was = State.of(folder)
+    first = agents.begin("s")
+    git(folder, "branch", "one")
+    second = agents.begin("s")
+    git(folder, "branch", "-D", "topic")
+    git(folder, "branch", "-f", "one", "HEAD~2")
+    agents.end(first)
+    git(folder, "branch", "three")
+    agents.end(second)
+    outcome = agents.bench.workspace.undo_steps.undo(UndoRequest("s", 2), WITH_GIT, Call()).outcome
+    assert outcome.git is not None
+    assert outcome.git.reasons is None
+    assert State.of(folder) == was

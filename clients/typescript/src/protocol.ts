@@ -426,8 +426,8 @@ export interface GitChange {
 export interface GitLeft {
   /** The full name of a ref, or `"head"`, `"staged"`, `"operation"` or `"repository"`. */
   part: string;
-  /** Why: it is no longer as the step left it (`"moved"`); the branch is checked out, here (`"checkedOut"`) or in another work tree; git holds a lock; objects are missing; it was not recorded; git refused (`"failed"`). */
-  reason: "moved" | "checkedOut" | "checkedOutElsewhere" | "locked" | "missing" | "unrecorded" | "failed";
+  /** Why: it is no longer as the step left it (`"moved"`); the branch is checked out, here (`"checkedOut"`) or in another work tree; git holds a lock; objects are missing; it was not recorded; another session may have changed it (`"shared"`); git refused (`"failed"`). */
+  reason: "moved" | "checkedOut" | "checkedOutElsewhere" | "locked" | "missing" | "unrecorded" | "shared" | "failed";
 }
 
 /** What an operation did to the folder's own git. See Git. */

@@ -142,10 +142,15 @@ class StepChanges:
         """Returns what an operation did to the git state; None if nothing."""
         return None if operated.git is None else git_change(self._objects, operated.git.before, operated.git.after)
 
-    def moves_of_git(self, step_ids: Collection[StepId]) -> tuple[GitMove, ...]:
-        """Returns the changes of the git state that some steps own, oldest first."""
-        events = {event.seq: event for step_id in step_ids for event in self._timeline.git_events_of(step_id)}
-        return self.git_moves([events[seq] for seq in sorted(events)], lambda found: found == set(step_ids))
+    def moves_of_git(self, step: Step, *, shared: bool = False) -> dict[int, GitMove]:
+        """Returns the changes of the git state that a step owns, by event: `shared` with other sessions, or not."""
+
+        def is_wanted(steps: frozenset[StepId]) -> bool:
+            sessions = {author.session_id for author in self.authors(steps).values()}
+            return step.step_id in steps and (len(sessions) > 1) == shared
+
+        events = self._timeline.git_events_of(step.step_id)
+        return {event.seq: move for event in events for move in self.git_moves([event], is_wanted)}
 
     def git_moves(self, events: Iterable[Event], wanted: Callable[[frozenset[StepId]], bool]) -> tuple[GitMove, ...]:
         """Returns the changes of the git state before some events, oldest first, whose owners are `wanted`."""

@@ -16,7 +16,7 @@ from snapd.failpoints import failpoint
 from snapd.gitstate.change import git_change
 from snapd.gitstate.plan import GitPlan, plan_in_turn
 from snapd.model.call import Call
-from snapd.model.git import NO_GIT, GitMove, GitOutcome, net
+from snapd.model.git import NO_GIT, GitMove, GitOutcome, LeftPart, net
 from snapd.model.plan import CapturedFile, Plan
 from snapd.model.snapshot import Change, Decision, Details, ObjectId, OnConflict, Outcome, RelPath, Snapshot
 from snapd.model.timeline import Operated, OperationKind, SessionId, StepId
@@ -89,6 +89,7 @@ class Request:
     arriving: Arriving | None = None  # see `Writer.carry_out`
     # by the name of a step or an operation, the changes of the git state to take back, in the order of the request
     git: Mapping[str, Sequence[GitMove]] = attrs.field(factory=dict)
+    shared_git: Sequence[GitMove] = ()  # those that stay, because another session may have made them
     events: Collection[object] = ()  # names of the other events to record, which are part of what the client confirms
 
 
@@ -161,16 +162,19 @@ class Runner:
 
     def _plan_git(self, request: Request) -> tuple[GitPlan, GitOutcome | None, dict[str, GitMove]]:
         """Plans what becomes of the git state; also returns the answer, and what is done for each step."""
-        now = self._writer.git_now() if request.git else None
+        now = self._writer.git_now() if request.git or request.shared_git else None
         if now is None:
             return GitPlan(NO_GIT, NO_GIT), None, {}
         if not request.options.git:
-            moves = [move for every in reversed([*request.git.values()]) for move in every]
+            moves = [*request.shared_git, *(move for every in reversed([*request.git.values()]) for move in every)]
             change = net(git_change(self._store, move.before, move.after) for move in moves)
             return GitPlan(now, now), None if change is None else GitOutcome(change, left=True), {}
         restorer = self._writer.git_restorer
         plan, turns = plan_in_turn(self._store, now, request.git, restorer.in_use())
         possible = restorer.possible(plan)
+        shared = {part for move in request.shared_git for part in restorer.parts(GitPlan(move.after, move.before))}
+        left = (*possible.left, *(LeftPart(part, "shared") for part in sorted(shared)))
+        possible = attrs.evolve(possible, left=left)
         outcome = GitOutcome(git_change(self._store, possible.now, possible.wanted), possible.left or None)
         return possible, outcome, turns if possible.wanted == plan.wanted else {}
 

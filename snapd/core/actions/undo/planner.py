@@ -67,7 +67,9 @@ class UndoTask:
     is_change: bool  # whether there is anything to take back, even if the files already are as wanted
     aside: tuple[RelPath, ...] = ()  # files and directories of the step that stay in force
     again: OperationId | None = None  # for a redo, the operation that undid the unit; None for an undo
-    git: tuple[GitMove, ...] = ()  # changes of the git state to take back, the oldest first
+    # changes of the git state to take back, the oldest first, by their events; 0 for what an undo did
+    git: Mapping[int, GitMove] = attrs.field(factory=dict)
+    shared_git: Collection[GitMove] = ()  # those that stay, because another session may have made them
     by_git: tuple[RelPath, ...] = ()  # files that git put there during the step, which stay
 
     @property
@@ -210,19 +212,19 @@ class UndoPlanner:
         call.check()
         task = self.whole(unit, with_git=with_git)
         undone = self._store.timeline.undone(unit.name)
+        if isinstance(unit, Step) and unit.may_change_git:
+            is_taken_back = any(self._turn(one).git is not None for one in undone)
+            git = {} if is_taken_back else self._step_changes.moves_of_git(unit)
+            shared_git = self._step_changes.moves_of_git(unit, shared=True).values()
+            task = attrs.evolve(task, git=git, shared_git=shared_git)
         if not undone:
-            return attrs.evolve(task, git=self._git_of(unit))
+            return task
         kept = self._step_changes.in_force(unit)
         paths = {*kept.files, *kept.directories}
         if self._step_changes.turn(undone[-1]).left is None:
             paths = {path for path in kept.files if self._current(path) != kept.files[path][0].old}
-        is_taken_back = any(self._turn(one).git is not None for one in undone)
-        rest = attrs.evolve(task.only(paths), aside=(), git=() if is_taken_back else self._git_of(unit))
+        rest = attrs.evolve(task.only(paths), aside=())
         return attrs.evolve(rest, is_change=bool(rest.files or rest.made))
-
-    def _git_of(self, unit: UndoUnit) -> tuple[GitMove, ...]:
-        is_step = isinstance(unit, Step) and unit.may_change_git
-        return self._step_changes.moves_of_git({unit.name}) if is_step else ()
 
     def _turn(self, undone: UndoneShare) -> Reversal:
         operation = self._step_changes.operation(undone)
@@ -315,7 +317,7 @@ class UndoPlanner:
             stages=(Target(self._store, self._store.load(unit.to or operation.before)), target),
             is_change=True,
             again=undone.operation_id,
-            git=() if turn.git is None else (turn.git,),
+            git={} if turn.git is None else {0: turn.git},
         )
         return task if undone.rest is None else attrs.evolve(task.only(undone.rest), aside=())
 

@@ -21,6 +21,7 @@ from snapd.core.operations.runner import OperationOptions, Request, Runner, Star
 from snapd.core.operations.writer import Writer
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams, NothingToRedo, NothingToUndo, UnknownStep
+from snapd.model.git import GitMove
 from snapd.model.paths import shown
 from snapd.model.snapshot import SYMLINK, Entry, FileOutcome, Outcome, RelPath
 from snapd.model.timeline import Operation, OperationKind, SessionId, Step, StepId, StepQuery, UndoUnit
@@ -410,7 +411,13 @@ class UndoSteps:
         """
         writer = self._writer
         # if no task changes anything, nothing is recorded: there is nothing to redo
-        moves = {task.unit.name: task.git for task in tasks if task.git}
+        moves, counted = dict[str, list[GitMove]](), set[int]()
+        for task in tasks:
+            # steps of one session that ran at the same time own the same change
+            if own := [move for seq, move in task.git.items() if seq not in counted]:
+                moves[task.unit.name] = own
+            counted |= task.git.keys() - {0}
+        shared_moves = [move for task in tasks for move in task.shared_git]
         by_git = {path for task in tasks for path in task.by_git}
         tasks = tasks if any(task.is_change or (options.git and task.git) for task in tasks) else ()
         names = dict.fromkeys(task.unit.name for task in tasks)
@@ -437,6 +444,7 @@ class UndoSteps:
             message_id=message_id,
             part_id=part_id,
             git=moves,
+            shared_git=shared_moves,
         )
         outcome = self._runner.carry_out(request, call)
         units = [unit for unit in map(self._store.timeline.unit, names) if unit is not None]
