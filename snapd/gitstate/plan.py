@@ -92,10 +92,10 @@ class _Merge:
     def _merge_head(self, is_changed: bool) -> None:
         now, base, target = self.now, self.base, self.target
         # also if only its branch moves, since then what is staged and checked out is about another commit
-        changed = is_changed or _commit(base) != _commit(target)
+        changed = is_changed or commit_of(base) != commit_of(target)
         if not changed:
             return
-        is_as_left = now.head == base.head and _commit(now) == _commit(base)
+        is_as_left = now.head == base.head and commit_of(now) == commit_of(base)
         is_done = self._is_resumed and now.head in (base.head, target.head)
         if not (is_as_left or is_done):
             self.head_is_left = True
@@ -246,7 +246,8 @@ def _entries(state: GitState) -> tuple[bytes, ...]:
     return tuple((state.file(STASH_LOG) or b"").splitlines(keepends=True))
 
 
-def _commit(state: GitState) -> str | None:
+def commit_of(state: GitState) -> str | None:
+    """Returns the commit that `HEAD` is on; None before the first one."""
     head = state.head
     return state.ref(head.encode()) if head.startswith("refs/") else head or None
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 import attrs
 
-from snapd.core.attribution import Author, owners
+from snapd.core.attribution import GIT, Author, git_at_work, owners
 from snapd.core.compare.edits import Edit, edits, split_lines
 from snapd.core.compare.text import Blobs, TextDiffer, is_binary
 from snapd.model.call import Call
@@ -164,14 +164,14 @@ class Attributor:
         if span is None:
             return []
         files = touched(objects, seq, "seen", span.before.tree, span.after.tree)
-        at_work = self._authors(span.steps)
+        at_work = self._authors(span.steps) | git_at_work(span)
         return list(_joined(files, span.before, lambda path: self._in_a_span(path, at_work, None)))
 
     def _changes(self, event: Event, part: Part, files: Collection[FileChangeRow]) -> Iterator[FileChange]:
         what = event.what
         if part == "seen":
             assert event.seen is not None
-            at_work = self._authors(event.seen.steps)
+            at_work = self._authors(event.seen.steps) | git_at_work(event.seen)
             return _joined(files, event.seen.before, lambda path: self._in_a_span(path, at_work, event.milliseconds))
         if isinstance(what, Kept):
             kept = LineWriter("user", (), event.milliseconds)
@@ -184,6 +184,9 @@ class Attributor:
         self, path: RelPath, at_work: Mapping[StepId, Author], milliseconds: int | None
     ) -> tuple[Nature, LineWriter]:
         steps = owners(path, at_work)
+        if steps == (GIT,):
+            # lines of commits are older than the step: whoever wrote them, it was not now
+            return "person", BEFORE
         if steps:
             return "agent", LineWriter("step", steps, milliseconds)
         return "person", LineWriter("unknown" if self._is_elsewhere(path) else "user", (), milliseconds)
