@@ -42,6 +42,15 @@ class Author:
         return self.claims is not None and any(claim.startswith(inside) for claim in self.claims)
 
 
+GIT: StepId = "git"
+"""Stands among the owners of changes for git itself: for a checkout or a pull, say, which no step wrote."""
+
+
+def git_at_work(span: Span) -> dict[StepId, Author]:
+    """Returns git as one more author in a span, who claims the files that it put there; nothing if there are none."""
+    return {GIT: Author("", frozenset(span.by_git))} if span.by_git else {}
+
+
 @attrs.frozen
 class Delta:
     """One change of a file; None for no file."""
@@ -80,18 +89,20 @@ def own_changes(
     authors: Mapping[StepId, Author],
     changes: Callable[[SnapshotId, SnapshotId], Iterable[Change]],
     empty_directories: Callable[[SnapshotId], Collection[RelPath]],
+    *,
+    with_git: bool = False,
 ) -> OwnChanges:
     """Decides what a step, or several steps together, changed.
 
     A file belongs to those of the innermost open steps that claim it; if none does, to those whose claims are None; if
     there are none of these either, in the same way to the steps that contain them. If there is no such step, the change
-    is the user's. `spans` are those in which any of the steps was open, oldest first; `authors` has every step at work
-    in them.
+    is the user's. With `with_git`, what git put there counts as if the steps had written it. `spans` are those in which
+    any of the steps was open, oldest first; `authors` has every step at work in them.
     """
     files: dict[RelPath, list[Delta]] = {}
     directories: dict[RelPath, list[DirectoryDelta]] = {}
     for span in spans:
-        at_work = {step: authors[step] for step in span.steps}
+        at_work = {step: authors[step] for step in span.steps} | ({} if with_git else git_at_work(span))
         for change in changes(span.before, span.after):
             others = _others(step_ids, owners(change.path, at_work), at_work)
             if others is not None:
@@ -112,7 +123,7 @@ def users_changes(
     span: Span, authors: Mapping[StepId, Author], changes: Callable[[SnapshotId, SnapshotId], Iterable[Change]]
 ) -> list[Change]:
     """Returns the user's changes in a span: the files that no step owns; see `own_changes`."""
-    at_work = {step: authors[step] for step in span.steps}
+    at_work = {step: authors[step] for step in span.steps} | git_at_work(span)
     if any(author.claims is None for author in at_work.values()):
         return []
     return [change for change in changes(span.before, span.after) if not owners(change.path, at_work)]
@@ -141,6 +152,9 @@ def owners(
     outer = {author.parent for author in authors.values()}
     inner = {step: author for step, author in authors.items() if step not in outer}
     claiming = tuple(step for step, author in inner.items() if names(author, path))
+    if GIT in claiming:
+        # an agent may report what its command wrote
+        return (GIT,)
     step_ids = claiming or tuple(step for step, author in inner.items() if author.claims is None)
     if step_ids or len(inner) == len(authors):
         return step_ids

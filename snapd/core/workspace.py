@@ -31,7 +31,6 @@ from snapd.core.operations.writer import Writer
 from snapd.core.review.changes import Attributor
 from snapd.core.review.pending import PendingFiles
 from snapd.core.seams import Notes, OtherMachines, OtherSessions, Policy
-from snapd.gitstate.attribution import BroughtFiles
 from snapd.model.paths import shown
 from snapd.model.snapshot import RelPath
 from snapd.store.store import Store
@@ -91,8 +90,7 @@ class Workspace:
         contested = ContestedFiles(writer, store, changes, planner, texts, is_elsewhere)
         self.undo_steps = UndoSteps(writer, store, sessions, changes, planner, runner, contested=contested, texts=texts)
         self.net_changes = NetChanges(store, timeline, changes, sessions, texts)
-        brought = BroughtFiles(work_tree.root, store, writer.git.project.objects, changes.began)
-        attributor = Attributor(timeline, changes.authors, is_elsewhere, brought)
+        attributor = Attributor(timeline, changes.authors, is_elsewhere)
         looking = ReviewViews(writer, store, attributor)
         pending_files = PendingFiles(timeline, store, attributor)
         self.review = Review(writer, store, looking, pending_files, texts, runner)

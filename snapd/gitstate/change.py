@@ -71,6 +71,12 @@ class GitState:
         value = self.packed.get(name) if value is None else value.strip()
         return None if value is None else value.decode("utf-8", "replace")
 
+    def refs(self) -> dict[bytes, str]:
+        """Returns the values of all refs but the stash, by name."""
+        loose = {each.path for each in changes(self._objects.read_tree, EMPTY_TREE, self.tree)}
+        names = {name for name in loose if name.startswith(b"refs/") and name != STASH.encode()} | self.packed.keys()
+        return {name: value for name in names if (value := self.ref(name)) is not None}
+
     @property
     def staged(self) -> int:
         """How many paths are staged."""

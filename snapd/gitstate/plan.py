@@ -92,10 +92,10 @@ class _Merge:
     def _merge_head(self, is_changed: bool) -> None:
         now, base, target = self.now, self.base, self.target
         # also if only its branch moves, since then what is staged and checked out is about another commit
-        changed = is_changed or _commit(base) != _commit(target)
+        changed = is_changed or commit_of(base) != commit_of(target)
         if not changed:
             return
-        is_as_left = now.head == base.head and _commit(now) == _commit(base)
+        is_as_left = now.head == base.head and commit_of(now) == commit_of(base)
         is_done = self._is_resumed and now.head in (base.head, target.head)
         if not (is_as_left or is_done):
             self.head_is_left = True
@@ -105,6 +105,8 @@ class _Merge:
             self.files[b"HEAD"] = target.file(b"HEAD")
 
     def _merge_refs(self, names: Iterable[bytes]) -> None:
+        # an operation that began since goes back to its branch in the end
+        under_way = _branches_under_way(self.now) - _branches_under_way(self.base)
         for name in names:
             now, base, target = (state.ref(name) for state in (self.now, self.base, self.target))
             if now == target:
@@ -113,7 +115,9 @@ class _Merge:
                 self.left[_text(name)] = "moved"
             elif name in self._use.elsewhere:
                 self.left[_text(name)] = "checkedOutElsewhere"
-            elif self.now.head == _text(name) and (self.head_is_left or self.base.head != _text(name)):
+            elif name in under_way or (
+                self.now.head == _text(name) and (self.head_is_left or self.base.head != _text(name))
+            ):
                 self.left[_text(name)] = "checkedOut"
             else:
                 self.files[name] = None if target is None else target.encode() + b"\n"
@@ -246,9 +250,16 @@ def _entries(state: GitState) -> tuple[bytes, ...]:
     return tuple((state.file(STASH_LOG) or b"").splitlines(keepends=True))
 
 
-def _commit(state: GitState) -> str | None:
+def commit_of(state: GitState) -> str | None:
+    """Returns the commit that `HEAD` is on; None before the first one."""
     head = state.head
     return state.ref(head.encode()) if head.startswith("refs/") else head or None
+
+
+def _branches_under_way(state: GitState) -> set[bytes]:
+    """Returns the branches that a rebase or a bisect in progress began on."""
+    names = {(state.file(path) or b"").strip() for path in (b"rebase-merge/head-name", b"rebase-apply/head-name")}
+    return names | {b"refs/heads/" + (state.file(b"BISECT_START") or b"").strip()}
 
 
 def _text(name: bytes) -> str:

@@ -20,7 +20,17 @@ from snapd.model.call import Call
 from snapd.model.check_report import Problem
 from snapd.model.errors import StoreCorrupt, os_errors
 from snapd.model.git import STAGED, GitReason, GitStateId
-from snapd.model.snapshot import EMPTY_TREE, REGULAR, Entry, ObjectId, Signature, TreeEntry, file_clock_ns
+from snapd.model.snapshot import (
+    EMPTY_TREE,
+    REGULAR,
+    Change,
+    Entry,
+    ObjectId,
+    RelPath,
+    Signature,
+    TreeEntry,
+    file_clock_ns,
+)
 from snapd.model.trees import amended
 from snapd.store.adopt import PACKED_BYTES, ProjectBlobs
 from snapd.store.files.quarantine import Quarantine
@@ -30,7 +40,8 @@ from snapd.worktree.fs.stable_read import is_racy, read_bounded, signature
 from snapd.worktree.git.index import GitIndex, MalformedIndex, read_index
 from snapd.worktree.git.repository import Repository, find_repository, nested_repository, object_directories
 
-from .change import STASH_LOG, UNRECORDED
+from .brought import brought_by_git
+from .change import STASH_LOG, UNRECORDED, GitState
 from .index import cache_tree, cached_trees, encode_staged, staged
 from .objects import ProjectObjects
 
@@ -121,6 +132,16 @@ class GitRecorder:
             return self._known.state
         # the next event reads it again
         return in_force
+
+    def brought(
+        self, before: GitStateId, after: GitStateId, started: int, changed: Collection[Change]
+    ) -> tuple[RelPath, ...]:
+        """Returns which of the changed files git put there itself; see `brought_by_git`."""
+        repository = nested_repository(self._root)
+        directories = [os.fsencode(self.project.objects)]
+        directories += [] if repository is None else object_directories(repository.objects)
+        old, new = GitState(self._objects, before), GitState(self._objects, after)
+        return brought_by_git(ProjectBlobs(directories), old, new, started, changed)
 
     def reason(self) -> GitReason | None:
         """Returns why the git state cannot be recorded; None if it can, or there is no repository."""

@@ -52,6 +52,7 @@ class Span:
     steps: tuple[StepId, ...]
     left: tuple[StepId, ...] = ()
     git: GitStateId | None = None  # the git state before, if it changed; `Event.git` is the one after
+    by_git: tuple[RelPath, ...] = ()  # the files that git itself put there while steps were at work, ordered
 
 
 RecordKind = Literal["track", "look", "before", "after"]

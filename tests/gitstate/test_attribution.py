@@ -70,6 +70,15 @@ def test_the_agents_own_edit_beside_a_checkout_stays_its_own(place: tuple[Agents
     assert blame(agents, "own") == [(step, 1)]
 
 
+def test_a_step_that_names_what_git_brought_does_not_own_it(place: tuple[Agents, Path]) -> None:
+    agents, folder = place
+    step = agents.begin("s")
+    git(folder, "checkout", "-q", "topic")
+    agents.end(step, ["a", "new"])
+    assert Reviewer(agents).pending() == {}
+    assert blame(agents, "a") == [("before", 3)]
+
+
 def test_a_commit_changes_no_owner(place: tuple[Agents, Path]) -> None:
     agents, folder = place
     step = agents.step("s", lambda: commit(folder, "a", "one\nmine\ntwo\n"))

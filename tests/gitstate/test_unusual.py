@@ -300,3 +300,17 @@ def test_parallel_steps_of_one_session_take_it_back_once(tmp_path: Path) -> None
     assert outcome.git is not None
     assert outcome.git.reasons is None
     assert State.of(folder) == was
+
+
+@pytest.mark.parametrize("command", [("rebase", "-x", "false", "topic"), ("bisect", "start", "HEAD", "HEAD~2")])
+def test_a_branch_under_an_operation_that_the_user_began_since_stays(tmp_path: Path, command: tuple[str, ...]) -> None:
+    agents, folder = with_git(tmp_path)
+    git(folder, "branch", "new", "topic")
+    step = agents.step("s", lambda: (git(folder, "branch", "-f", "new", "main"), git(folder, "tag", "v1")))
+    git(folder, "checkout", "-q", "new")
+    git(folder, *command)
+    assert git(folder, "symbolic-ref", "-q", "HEAD") == ""
+    was = git(folder, "rev-parse", "new")
+    assert reasons(agents, step) == ["refs/heads/new checkedOut"]
+    assert git(folder, "rev-parse", "new") == was
+    assert git(folder, "tag") == ""

@@ -33,6 +33,7 @@ export const REASONS: Readonly<Record<string, string>> = {
   tooLarge: "too large",
   unreadable: "cannot be read",
   unsavedInEditor: "an editor has unsaved text of it",
+  byGit: "git put it there; --git takes it back",
   unstable: "keeps changing",
   unsupportedName: "its name is not supported",
 };

@@ -10,7 +10,7 @@ import attrs
 from snapd.core.actions.sessions import Sessions
 from snapd.core.actions.step_changes import StepChanges
 from snapd.core.answers import StepView
-from snapd.core.attribution import Delta, owners
+from snapd.core.attribution import Delta, git_at_work, owners
 from snapd.model.call import Call
 from snapd.model.git import GitChange
 from snapd.model.snapshot import Change, ObjectId, RelPath
@@ -285,7 +285,7 @@ class ChangeRecords:
         return (events[seq] for seq in sorted(events))
 
     def _in_span(self, span: Span, steps: dict[StepId, Asked], call: Call) -> list[tuple[RelPath, ChangeRecord]]:
-        authors = self._step_changes.authors(span.steps)
+        authors = self._step_changes.authors(span.steps) | git_at_work(span)
         trees = span.before.tree, span.after.tree
         made: list[tuple[Change, tuple[Step, ...], tuple[StepId, ...]]] = []
         for change in self._changes(span.before, span.after, call):

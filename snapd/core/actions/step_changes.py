@@ -61,10 +61,13 @@ class StepChanges:
         self._timeline = timeline
         self.texts = texts
 
-    def own(self, unit: UndoUnit) -> OwnChanges:
-        """Returns what a step itself changed so far, without its parts; or what an operation changed."""
+    def own(self, unit: UndoUnit, *, with_git: bool = False) -> OwnChanges:
+        """Returns what a step itself changed so far, without its parts; or what an operation changed.
+
+        With `with_git`, what git put into the folder meanwhile is included.
+        """
         if not isinstance(unit, Operation):
-            return self._own((unit.step_id,), self.spans(unit), {})
+            return self._own((unit.step_id,), self.spans(unit), {}, with_git=with_git)
         own = self._own((unit.name,), self.spans(unit), {unit.name: _OF_AN_OPERATION})
         effects = unit.operated.effects
         # the effects include the ignored files that it overwrote
@@ -314,13 +317,20 @@ class StepChanges:
             chains.append(self.in_force(step).files)
         return net(chains, partial(merge, self._objects))
 
-    def _own(self, step_ids: Collection[StepId], spans: Sequence[Span], known: dict[StepId, Author]) -> OwnChanges:
+    def _own(
+        self,
+        step_ids: Collection[StepId],
+        spans: Sequence[Span],
+        known: dict[StepId, Author],
+        *,
+        with_git: bool = False,
+    ) -> OwnChanges:
         authors = self.authors({step for span in spans for step in span.steps} - known.keys()) | known
 
         def empty_directories(snapshot: SnapshotId) -> tuple[RelPath, ...]:
             return self._objects.load(snapshot).coverage.empty_dirs
 
-        return own_changes(step_ids, spans, authors, self.changes, empty_directories)
+        return own_changes(step_ids, spans, authors, self.changes, empty_directories, with_git=with_git)
 
     def authors(self, step_ids: Iterable[StepId]) -> dict[StepId, Author]:
         """Returns what separates the changes of some steps from each other, by step id."""
@@ -330,10 +340,6 @@ class StepChanges:
             assert step is not None
             authors[step_id] = _author(step, step.claims)
         return authors
-
-    def began(self, step_ids: Collection[StepId]) -> int:
-        """Returns when the first of some steps began, in milliseconds since 1970."""
-        return min(step.started for step_id in step_ids if (step := self._timeline.step(step_id)) is not None)
 
     def changes(self, old: State, new: State) -> Iterable[Change]:
         """Returns what differs between two snapshots."""

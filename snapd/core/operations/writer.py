@@ -390,7 +390,18 @@ class Writer:
         if head == now and is_same_git:
             return None
         steps, left = self.attendance.split(self._store.timeline.open_steps())
-        return Span(head, now, steps, left, None if is_same_git else git)
+        if is_same_git or git is None or git_now is None:
+            return Span(head, now, steps, left)
+        by_git = self._brought_by_git(git, git_now, head, now) if steps and head != now else ()
+        return Span(head, now, steps, left, git, by_git)
+
+    def _brought_by_git(
+        self, git: GitStateId, git_now: GitStateId, head: SnapshotId, now: SnapshotId
+    ) -> tuple[RelPath, ...]:
+        """Returns the files that git itself put into the folder since the last event."""
+        started = min(step.started for step in self._store.timeline.open_steps())
+        changed = list(self._store.changes(head, now))
+        return self.git.brought(git, git_now, started, changed)
 
     def git_now(self) -> GitStateId | None:
         """Returns the git state at the last look; None if it was never recorded."""

@@ -8,12 +8,10 @@ from typing import Literal
 
 import attrs
 
-from snapd.core.attribution import Author, owners
+from snapd.core.attribution import GIT, Author, git_at_work, owners
 from snapd.core.compare.edits import Edit, edits, split_lines
 from snapd.core.compare.text import Blobs, TextDiffer, is_binary
-from snapd.gitstate.attribution import BroughtFiles
 from snapd.model.call import Call
-from snapd.model.git import GitStateId
 from snapd.model.snapshot import SYMLINK, TEN_MIB, Entry, RelPath
 from snapd.model.timeline import (
     Event,
@@ -151,14 +149,13 @@ def touched(objects: ObjectStore, seq: int, part: Part, old: State, new: State) 
 class Attributor:
     """Attributes changes of files to their makers, given what separates steps (see `StepChanges.authors`).
 
-    What git brought is nobody's. A file for which `is_elsewhere` holds belongs to another history, which knows who
-    changed it where this one does not.
+    A file for which `is_elsewhere` holds belongs to another history, which knows who changed it where this one does
+    not.
     """
 
     _timeline: Timeline
     _authors: Authors
     _is_elsewhere: Callable[[RelPath], bool]
-    _brought: BroughtFiles
 
     def attributed(self, files: Iterable[FileChangeRow]) -> Iterator[tuple[Event, list[FileChange]]]:
         """Yields each listed event, in order, with its attributed changes; a move is one change."""
@@ -168,23 +165,20 @@ class Attributor:
                 parts = groupby(rows, key=lambda file: file.part)
                 yield event, [change for part, group in parts for change in self._changes(event, part, list(group))]
 
-    def unrecorded(
-        self, objects: ObjectStore, seq: int, span: Span | None, git: GitStateId | None = None
-    ) -> list[FileChange]:
-        """Returns what changed since the last event, attributed; `seq` is the number of the next event.
-
-        `git` is the git state now; None if it is as at that event.
-        """
+    def unrecorded(self, objects: ObjectStore, seq: int, span: Span | None) -> list[FileChange]:
+        """Returns what changed since the last event, attributed; `seq` is the number of the next event."""
         if span is None:
             return []
         files = touched(objects, seq, "seen", span.before.tree, span.after.tree)
-        return list(self._of_span(files, span, self._brought.within(span, git), None))
+        at_work = self._authors(span.steps) | git_at_work(span)
+        return list(_joined(files, span.before, lambda path: self._in_a_span(path, at_work, None)))
 
     def _changes(self, event: Event, part: Part, files: Collection[FileChangeRow]) -> Iterator[FileChange]:
         what = event.what
         if part == "seen":
             assert event.seen is not None
-            return self._of_span(files, event.seen, self._brought.before(event), event.milliseconds)
+            at_work = self._authors(event.seen.steps) | git_at_work(event.seen)
+            return _joined(files, event.seen.before, lambda path: self._in_a_span(path, at_work, event.milliseconds))
         if isinstance(what, Kept):
             kept = LineWriter("user", (), event.milliseconds)
             return (FileChange(file.path, None, file.new, "keep", kept) for file in files)
@@ -192,18 +186,13 @@ class Attributor:
         operation = UserOperation(what.operation_id, tuple(turn.name for turn in what.turned))
         return _joined(files, what.before, lambda path: _by_operation(path, what, event.milliseconds), operation)
 
-    def _of_span(
-        self, files: Collection[FileChangeRow], span: Span, brought: Collection[RelPath], milliseconds: int | None
-    ) -> Iterator[FileChange]:
-        at_work = self._authors(span.steps)
-        for each in _joined(files, span.before, lambda path: self._in_a_span(path, at_work, milliseconds)):
-            is_gits = each.path in brought
-            yield attrs.evolve(each, nature="person", by=BEFORE, by_git=True) if is_gits else each
-
     def _in_a_span(
         self, path: RelPath, at_work: Mapping[StepId, Author], milliseconds: int | None
     ) -> tuple[Nature, LineWriter]:
         steps = owners(path, at_work)
+        if steps == (GIT,):
+            # lines of commits are older than the step: whoever wrote them, it was not now
+            return "person", BEFORE
         if steps:
             return "agent", LineWriter("step", steps, milliseconds)
         return "person", LineWriter("unknown" if self._is_elsewhere(path) else "user", (), milliseconds)
@@ -240,6 +229,7 @@ def _joined(
             nature=nature,
             by=by,
             operation=operation,
+            by_git=operation is None and by == BEFORE,
             source=None if other is None else other.path,
             went=other is None and file.new is None and file.other is not None,
             before=before,

@@ -51,8 +51,7 @@ class ReviewViews:
             self._writer.record_look(snapshot)
         last = self._store.timeline.next_seq - 1
         span = self._writer.span(self._store.identify(snapshot))
-        unrecorded = self._attributor.unrecorded(self._store, last + 1, span, self._writer.git_now())
-        return ReviewView(snapshot, last, unrecorded)
+        return ReviewView(snapshot, last, self._attributor.unrecorded(self._store, last + 1, span))
 
 
 @attrs.define(eq=False)

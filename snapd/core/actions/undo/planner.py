@@ -70,6 +70,7 @@ class UndoTask:
     # changes of the git state to take back, the oldest first, by their events; 0 for what an undo did
     git: Mapping[int, GitMove] = attrs.field(factory=dict)
     shared_git: Collection[GitMove] = ()  # those that stay, because another session may have made them
+    by_git: tuple[RelPath, ...] = ()  # files that git put there during the step, which stay
 
     @property
     def is_any(self) -> bool:
@@ -202,14 +203,14 @@ class UndoPlanner:
 
     # -- own changes
 
-    def to_undo(self, unit: UndoUnit, call: Call) -> UndoTask:
+    def to_undo(self, unit: UndoUnit, call: Call, *, with_git: bool = False) -> UndoTask:
         """Returns what there is to undo of a step or an operation: all that was not undone before.
 
         For an open step, its changes up to the last capture count. If an older snapd undid a step in part, the files as
         of the last capture show what is left of it.
         """
         call.check()
-        task = self.whole(unit)
+        task = self.whole(unit, with_git=with_git)
         undone = self._store.timeline.undone(unit.name)
         if isinstance(unit, Step) and unit.may_change_git:
             is_taken_back = any(self._turn(one).git is not None for one in undone)
@@ -229,9 +230,14 @@ class UndoPlanner:
         operation = self._step_changes.operation(undone)
         return next(turn for turn in operation.turned if turn.name == undone.name)
 
-    def whole(self, unit: UndoUnit) -> UndoTask:
-        """Makes a task of all that a step or an operation changed, even if it was undone."""
-        own = self._step_changes.own(unit)
+    def whole(self, unit: UndoUnit, *, with_git: bool = False) -> UndoTask:
+        """Makes a task of all that a step or an operation changed, even if it was undone.
+
+        With `with_git`, that includes the files that git put there.
+        """
+        own = self._step_changes.own(unit, with_git=with_git)
+        may_be_gits = isinstance(unit, Step) and unit.may_change_git and not with_git
+        by_git = self._step_changes.own(unit, with_git=True).files.keys() - own.files.keys() if may_be_gits else ()
         # it is unknown whether something ignored was at the paths of files that a step made
         is_known = isinstance(unit, Operation) and unit.operated.effects is not None
         target = snapshot_before(self._store, self._store.load(unit.from_), own.files if is_known else {})
@@ -252,6 +258,7 @@ class UndoPlanner:
             target=target,
             stages=(target,),
             is_change=bool(own.files or own.directories),
+            by_git=tuple(sorted(by_git)),
         )
 
     def to_redo(

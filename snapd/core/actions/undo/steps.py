@@ -255,7 +255,7 @@ class UndoSteps:
         with self._end_open([step for step in opened if chosen(step)], options, call):
             steps = reversed(self._store.timeline.steps(session_id))
             changing = [step for step in steps if step.state in IN_FORCE and self._is_change(step, options, call)]
-            return [self._planner.to_undo(step, call) for step in changing if chosen(step)]
+            return [self._planner.to_undo(step, call, with_git=options.git) for step in changing if chosen(step)]
 
     def _whole(self, steps: Sequence[Step], options: OperationOptions, call: Call) -> list[UndoTask]:
         """Makes the tasks of some steps, given the last first, and of their parts; ends open ones."""
@@ -271,7 +271,7 @@ class UndoSteps:
         opened = [unit for unit in units if isinstance(unit, Step) and unit.state == "open"]
         with self._end_open(opened, options, call):
             again = (self._store.timeline.unit(unit.name) for unit in units)
-            return [self._planner.to_undo(unit, call) for unit in again if unit is not None]
+            return [self._planner.to_undo(unit, call, with_git=options.git) for unit in again if unit is not None]
 
     def _step(self, session_id: SessionId | None, step_id: StepId) -> Step:
         return self._sessions.known_step(step_id) if session_id is None else self._sessions.step_of(session_id, step_id)
@@ -418,6 +418,7 @@ class UndoSteps:
                 moves[task.unit.name] = own
             counted |= task.git.keys() - {0}
         shared_moves = [move for task in tasks for move in task.shared_git]
+        by_git = {path for task in tasks for path in task.by_git}
         tasks = tasks if any(task.is_change or (options.git and task.git) for task in tasks) else ()
         names = dict.fromkeys(task.unit.name for task in tasks)
         if recorded is not None:
@@ -427,7 +428,10 @@ class UndoSteps:
 
         def patch(prepared: StartState) -> Patch:
             contested = () if options.details is None else self._contested.of(tasks, prepared.seen, call)
-            return attrs.evolve(self._planner.patch(tasks, prepared, names, call), contested=contested)
+            patch = self._planner.patch(tasks, prepared, names, call)
+            known = {goal.path for goal in patch.goals} | {outcome.path for outcome in patch.settled}
+            left = [FileOutcome(path, "unchanged", "byGit") for path in sorted(by_git - known)]
+            return attrs.evolve(patch, settled=[*patch.settled, *left], contested=contested)
 
         request = Request(
             kind=kind,

@@ -1,32 +1,44 @@
-"""Decides which files git brought: a checkout, a pull or a rebase in a step writes what others wrote before."""
+"""Which files git itself put into the folder: by a checkout, a pull, a merge, a rebase, or from the stash."""
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import attrs
 
 from snapd.model.errors import StoreCorrupt
-from snapd.model.git import STASH, GitStateId
-from snapd.model.snapshot import EMPTY_TREE, Change, Entry, ObjectId, RelPath, TreeEntry
-from snapd.model.timeline import Event, Operated, SnapshotId, Span, StepId
-from snapd.model.trees import changes, file_at
+from snapd.model.snapshot import Change, Entry, ObjectId, RelPath, TreeEntry
+from snapd.model.trees import file_at
 from snapd.store.adopt import PACKED_BYTES, ProjectBlobs
-from snapd.store.object_store import ObjectStore
 from snapd.store.objects.codec import decode_tree
-from snapd.worktree.git.repository import own_object_directories
 
 from .change import GitState
-from .plan import stash_entries
+from .plan import commit_of, stash_entries
 
 _LINE = re.compile(rb"^(tree|parent|author|committer) (.+)$", re.MULTILINE)
 _TIME = re.compile(rb" (\d+) [+-]\d+$")
-_REMEMBERED = 64
-"""For how many spans the files are remembered."""
+
+
+def brought_by_git(
+    blobs: ProjectBlobs, before: GitState, after: GitState, started: int, changed: Iterable[Change]
+) -> tuple[RelPath, ...]:
+    """Returns which changes of files are git's, ordered.
+
+    The new content is that of a commit which existed before, and which `HEAD` reached, or of an entry that left the
+    stash; and the old content was committed. A commit that is older than the step by its author's date existed before,
+    also if it was made anew, as a rebase does.
+
+    Args:
+        blobs: reads the objects of the project.
+        before: the git state before the files changed.
+        after: the git state after that.
+        started: when the first step at work began, in milliseconds since 1970.
+        changed: what changed meanwhile.
+    """
+    return tuple(sorted(_Move(blobs, before, after, started).brought(changed)))
 
 
 @attrs.frozen
@@ -39,46 +51,11 @@ class _Commit:
     committed: int
 
 
-class BroughtFiles:
-    """Finds the files that git brought in a step; `began` returns when the first of some steps began."""
-
-    def __init__(
-        self, root: bytes, objects: ObjectStore, kept: str, began: Callable[[Collection[StepId]], int]
-    ) -> None:
-        self._root, self._objects, self._kept, self._began = root, objects, os.fsencode(kept), began
-        self._cached = lru_cache(_REMEMBERED)(self._brought)
-
-    def before(self, event: Event) -> frozenset[RelPath]:
-        """Returns the files that git brought between the event before and this one; see `within`."""
-        # what an operation did itself is not what was seen before it
-        turned = event.what.git if isinstance(event.what, Operated) else None
-        return self.within(event.seen, event.git if turned is None else turned.before)
-
-    def within(self, span: Span | None, after: GitStateId | None) -> frozenset[RelPath]:
-        """Returns the files that git brought in a span; none if no step was at work. `after` is the git state then.
-
-        A file counts if its new content is that of a commit which existed before the steps began and which `HEAD`
-        reached, or of a stash entry that was popped; and if its old content was committed. Raises `IoError`.
-        """
-        if span is None or span.git is None or after is None or not span.steps:
-            return frozenset()
-        return self._cached(span.before, span.after, span.git, after, self._began(span.steps))
-
-    def _brought(
-        self, old: SnapshotId, new: SnapshotId, before: GitStateId, after: GitStateId, began: int
-    ) -> frozenset[RelPath]:
-        blobs = ProjectBlobs([self._kept, *own_object_directories(self._root)])
-        return _Move(self._objects, blobs, before, after, began).brought(self._objects.changes(old, new))
-
-
 class _Move:
     """A change of the git state by steps of which the first began at `began`, in milliseconds since 1970."""
 
-    def __init__(
-        self, objects: ObjectStore, blobs: ProjectBlobs, before: GitStateId, after: GitStateId, began: int
-    ) -> None:
-        self._objects, self._blobs, self._began = objects, blobs, began
-        self._before, self._after = GitState(objects, before), GitState(objects, after)
+    def __init__(self, blobs: ProjectBlobs, before: GitState, after: GitState, began: int) -> None:
+        self._blobs, self._before, self._after, self._began = blobs, before, after, began
         self._trees: dict[ObjectId, dict[bytes, TreeEntry]] = {}
 
     def brought(self, changed: Iterable[Change]) -> frozenset[RelPath]:
@@ -118,7 +95,7 @@ class _Move:
     def _committed(self) -> list[ObjectId]:
         """The trees of the commits and stash entries that may have the files as they were before."""
         commits = [self._head_before]
-        commits += [self._commit(oid) for name, oid in self._refs(self._after) if self._before_refs.get(name) != oid]
+        commits += [self._commit(_oid(value)) for _, value in self._after.refs().items() - self._before.refs().items()]
         trees = [commit.tree for commit in commits if commit is not None]
         return trees + [tree for oid in self._stashed(self._after, self._before) for tree in self._stash_trees(oid)]
 
@@ -134,7 +111,7 @@ class _Move:
     def _recent(self) -> set[ObjectId]:
         """The commits that the state before has, without those that are surely older than the steps."""
         recent: set[ObjectId] = set()
-        waiting = [self._head_before, *map(self._commit, self._before_refs.values())]
+        waiting = [self._head_before, *(self._commit(_oid(value)) for value in self._before.refs().values())]
         while waiting:
             commit = waiting.pop()
             if commit is not None and commit.oid not in recent and not self._is_past(commit.committed):
@@ -146,23 +123,8 @@ class _Move:
     def _head_before(self) -> _Commit | None:
         return self._head(self._before)
 
-    @cached_property
-    def _before_refs(self) -> dict[bytes, ObjectId]:
-        return dict(self._refs(self._before))
-
     def _head(self, state: GitState) -> _Commit | None:
-        value: str | None = state.head
-        if value is not None and value.startswith("refs/"):
-            value = state.ref(value.encode())
-        return self._commit(_oid(value))
-
-    def _refs(self, state: GitState) -> Iterator[tuple[bytes, ObjectId]]:
-        loose = (each.path for each in changes(self._objects.read_tree, EMPTY_TREE, state.tree))
-        names = {name for name in loose if name.startswith(b"refs/") and name != STASH.encode()} | state.packed.keys()
-        for name in sorted(names):
-            oid = _oid(state.ref(name))
-            if oid is not None:
-                yield name, oid
+        return self._commit(_oid(commit_of(state)))
 
     def _stashed(self, state: GitState, other: GitState) -> list[ObjectId]:
         """Returns the stash entries that one state has and the other has not."""
