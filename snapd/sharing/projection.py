@@ -16,7 +16,7 @@ from typing import assert_never
 
 import attrs
 
-from snapd.core.attribution import Author, owners
+from snapd.core.attribution import Author, git_at_work, owners
 from snapd.model.call import Call
 from snapd.model.errors import FileNotInSnapshot
 from snapd.model.ignore import IgnoreFile
@@ -336,10 +336,11 @@ class Projection:
         left = tuple(step for step in self._of_mine(span.left) if step not in steps)
         if not steps and not left:
             return None
-        if steps == span.steps and all(author.claims is None for author in self._authors(steps).values()):
+        is_whole = steps == span.steps and not span.by_git
+        if is_whole and all(author.claims is None for author in self._authors(steps).values()):
             # all of it belongs to these sessions
             return Span(self._copy(span.before), self._copy(span.after), steps, left)
-        authors = self._authors(span.steps)
+        authors = {**self._authors(span.steps), **git_at_work(span)}
         before, after = span.before, span.after
         result = self._objects.changes(before, after)
         mine = {change.path: change.new for change in result if self._is_mine(owners(change.path, authors))}

@@ -152,9 +152,9 @@ class LineRange:
 class BlameParams(RequestParams):
     """Says who wrote each line of a file.
 
-    A line that an undo, a redo or a restore brought back keeps its author. What changed before the first
-    step, or while snapd did not watch, counts as there before; so does a line that a restore brought back and that was
-    never there when a step began or ended.
+    A line that an undo, a redo, a restore or git brought back keeps its author. These count as there before: what
+    changed before the first step, or while snapd did not watch; other lines that git brought in a step, as by a
+    checkout; and a line that a restore brought back and that was never there when a step began or ended.
 
     For lines that were there before, `commit` is the commit that `git blame` names, if any. The
     project's git may also have notes of git-ai (`refs/notes/ai`). They say who wrote lines of a commit, and the result

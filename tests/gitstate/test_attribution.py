@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.core.actions.reviewing import Reviewer
+from tests.sharing.test_projection import compare
 from tests.support.sessions import Agents, at_work
 
 from .oracle import ENVIRONMENT, git
@@ -68,6 +69,8 @@ def test_the_agents_own_edit_beside_a_checkout_stays_its_own(place: tuple[Agents
     assert reviewer.pending().keys() == {"new", "own"}
     assert blame(agents, "a") == [("before", 3)]
     assert blame(agents, "own") == [(step, 1)]
+    # and so on the machine that the session is pushed to
+    compare(agents, "s")
 
 
 def test_a_step_that_names_what_git_brought_does_not_own_it(place: tuple[Agents, Path]) -> None:
