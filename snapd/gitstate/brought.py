@@ -95,23 +95,28 @@ class _Move:
     def _committed(self) -> list[ObjectId]:
         """The trees of the commits and stash entries that may have the files as they were before."""
         commits = [self._head_before]
-        commits += [self._commit(_oid(value)) for _, value in self._after.refs().items() - self._before.refs().items()]
+        commits += [self._commit(_oid(self._after.ref(name))) for name in self._before.refs_changed(self._after)]
         trees = [commit.tree for commit in commits if commit is not None]
         return trees + [tree for oid in self._stashed(self._after, self._before) for tree in self._stash_trees(oid)]
 
     # -- commits
 
     def _existed(self, commit: _Commit) -> bool:
-        return self._is_past(commit.committed) or commit.oid in self._recent
+        # clocks differ between machines, and git's dates are in seconds
+        return self._is_past(commit.committed) or commit.oid in self._recent or commit.oid.hex() in self._tips
+
+    @cached_property
+    def _tips(self) -> frozenset[str]:
+        return frozenset(self._before.refs().values())
 
     def _is_past(self, seconds: int) -> bool:
         return (seconds + 1) * 1000 <= self._began
 
     @cached_property
     def _recent(self) -> set[ObjectId]:
-        """The commits that the state before has, without those that are surely older than the steps."""
+        """The commits below `HEAD` before, without those that are surely older than the steps."""
         recent: set[ObjectId] = set()
-        waiting = [self._head_before, *(self._commit(_oid(value)) for value in self._before.refs().values())]
+        waiting = [self._head_before]
         while waiting:
             commit = waiting.pop()
             if commit is not None and commit.oid not in recent and not self._is_past(commit.committed):

@@ -77,6 +77,11 @@ class GitState:
         names = {name for name in loose if name.startswith(b"refs/") and name != STASH.encode()} | self.packed.keys()
         return {name: value for name in names if (value := self.ref(name)) is not None}
 
+    def refs_changed(self, after: GitState) -> list[bytes]:
+        """Returns the names of the refs that are not as before in a later state, without those in `packed-refs`."""
+        found = changes(self._objects.read_tree, self.tree, after.tree)
+        return [each.path for each in found if each.path.startswith(_REFS)]
+
     @property
     def staged(self) -> int:
         """How many paths are staged."""
