@@ -103,11 +103,9 @@ class _Move:
 
     def _existed(self, commit: _Commit) -> bool:
         # clocks differ between machines, and git's dates are in seconds
-        return self._is_past(commit.committed) or commit.oid in self._recent or commit.oid.hex() in self._tips
-
-    @cached_property
-    def _tips(self) -> frozenset[str]:
-        return frozenset(self._before.refs().values())
+        if self._is_past(commit.committed) or commit.oid in self._recent:
+            return True
+        return self._before.has_ref_to(commit.oid)
 
     def _is_past(self, seconds: int) -> bool:
         return (seconds + 1) * 1000 <= self._began

@@ -6,9 +6,10 @@ import re
 from typing import Literal
 
 from snapd.model.git import STAGED, STASH, GitChange, GitStateId, Pair, RefChange
-from snapd.model.snapshot import EMPTY_TREE
+from snapd.model.snapshot import EMPTY_TREE, ObjectId
 from snapd.model.trees import changes, file_at, lookup
 from snapd.store.object_store import ObjectStore
+from snapd.store.objects.codec import object_id
 
 from .index import decode_staged
 
@@ -71,11 +72,13 @@ class GitState:
         value = self.packed.get(name) if value is None else value.strip()
         return None if value is None else value.decode("utf-8", "replace")
 
-    def refs(self) -> dict[bytes, str]:
-        """Returns the values of all refs but the stash, by name."""
-        loose = {each.path for each in changes(self._objects.read_tree, EMPTY_TREE, self.tree)}
-        names = {name for name in loose if name.startswith(b"refs/") and name != STASH.encode()} | self.packed.keys()
-        return {name: value for name in names if (value := self.ref(name)) is not None}
+    def has_ref_to(self, oid: ObjectId) -> bool:
+        """Whether a ref, other than one that leads to another ref, has this object."""
+        name = oid.hex().encode()
+        # the files of refs need not be read
+        loose = object_id("blob", name + b"\n")
+        there = (each.new for each in changes(self._objects.read_tree, EMPTY_TREE, self.tree))
+        return name in self.packed.values() or any(file is not None and file.oid == loose for file in there)
 
     def refs_changed(self, after: GitState) -> list[bytes]:
         """Returns the names of the refs that are not as before in a later state, without those in `packed-refs`."""
