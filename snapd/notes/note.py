@@ -160,7 +160,7 @@ def _authors(text: str) -> dict[str, Claim]:
         message = f"is of the version {_quoted(version)}" if isinstance(version, str) else "names no version"
         raise BadNoteError(f"{message}; snapd reads {SCHEMA}")
     if not isinstance(metadata.get("base_commit_sha"), str):
-        raise BadNoteError("breaks the standard: 'base_commit_sha' is no string")
+        raise BadNoteError("breaks the standard: 'base_commit_sha' is not a string")
     # older notes have no sessions and people
     result = {key: _agent(key, record) for key, record in _records(metadata, "prompts")}
     result |= {key: _agent(key, record) for key, record in _records(metadata, "sessions", {})}
@@ -171,10 +171,10 @@ def _authors(text: str) -> dict[str, Claim]:
 def _records(metadata: dict[str, Any], name: str, missing: Any = None) -> Iterator[tuple[str, dict[str, Any]]]:
     records = metadata.get(name, missing)
     if not isinstance(records, dict):
-        raise BadNoteError(f"breaks the standard: {name!r} is no object")
+        raise BadNoteError(f"breaks the standard: {name!r} is not an object")
     for key, record in records.items():
         if not isinstance(record, dict):
-            raise BadNoteError(f"breaks the standard: {_quoted(key)} in {name!r} is no object")
+            raise BadNoteError(f"breaks the standard: {_quoted(key)} in {name!r} is not an object")
         yield key, record
 
 
