@@ -113,14 +113,14 @@ def _files(lines: Sequence[str]) -> dict[str, list[_Entry]]:
                 raise _bad(number, line, "belongs to no file")
             key, _, spec = line[2:].partition(" ")
             if not _KEY.fullmatch(key):
-                raise _bad(number, key, "is no key")
+                raise _bad(number, key, "is not a key")
             if not _LINES.fullmatch(spec):
                 raise _bad(number, spec, "are no lines")
             entries.append(_Entry(key.partition("::")[0], spec, number))
             continue
         name = line[1:-1] if len(line) > 1 and line[0] == line[-1] == '"' else line
         if line[0].isspace() or name in files:
-            raise _bad(number, line, "is there twice" if name in files else "is no file")
+            raise _bad(number, line, "is there twice" if name in files else "is not a file")
         entries = files[name] = []
     return files
 
@@ -189,6 +189,6 @@ def _agent(key: str, record: dict[str, Any]) -> Claim:
 def _string(record: dict[str, Any], name: str, of: str) -> str:
     text = record.get(name)
     if not isinstance(text, str) or not 0 < len(text) <= _LONGEST:
-        what = "empty or too long" if isinstance(text, str) else "no string"
+        what = "empty or too long" if isinstance(text, str) else "not a string"
         raise BadNoteError(f"breaks the standard: {name!r} of {_quoted(of)} is {what}")
     return text
