@@ -16,7 +16,7 @@ import re
 import stat
 import time
 import zlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import closing
 
 import attrs
@@ -326,11 +326,14 @@ class Sizes:
     linked: dict[ObjectId, int] = attrs.field(factory=dict)
 
 
-def sizes(objects: str) -> Sizes:
-    """Adds up the sizes of all objects in an `objects` directory; raises `StoreCorrupt` if a pack is damaged."""
+def sizes(objects: str, status_of: Callable[[str], os.stat_result | None] = status_if_there) -> Sizes:
+    """Adds up the sizes of all objects in an `objects` directory; raises `StoreCorrupt` if a pack is damaged.
+
+    `status_of` returns the status of a file by its path, None if it does not exist.
+    """
     result = Sizes()
     for oid, entry in loose_files(objects):
-        status = status_if_there(entry.path)
+        status = status_of(entry.path)
         if status is not None:
             _add(result, status, oid, status.st_size)
     directory = os.path.join(objects, "pack")
