@@ -18,6 +18,7 @@ import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import closing
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -42,7 +43,9 @@ from snapd.store.objects.pack_entry import CRC_BYTES, HEADER_BYTES, EntryHead, o
 from snapd.store.objects.pack_index import PackIndex
 from snapd.store.objects.pack_writer import PackWriter
 from snapd.store.refs.database import LOCK
-from snapd.store.repository import ShadowRepository
+
+if TYPE_CHECKING:
+    from snapd.store.repository import ShadowRepository
 
 _ENDS = 64
 """The most bytes that a pack has beside its entries, and an index beside its table and lines of `_LINE` bytes."""
