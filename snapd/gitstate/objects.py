@@ -35,13 +35,13 @@ from snapd.store.files.durable import (
     write_file,
 )
 from snapd.store.files.quarantine import Quarantine
+from snapd.store.files.space import PROJECT
 from snapd.store.maintenance.sweep import PackRewrite, pack_names, remove_tempfiles
 from snapd.store.objects.codec import ObjectKind
 from snapd.store.objects.loose import check_loose, describe, loose_files, object_path, read_whole
 from snapd.store.objects.pack_entry import pack_object
 from snapd.store.objects.pack_index import TICK_NS, PackIndex, PackIndexes, directory_stamp
 from snapd.store.objects.pack_writer import PackWriter
-from snapd.store.repository import PROJECT
 from snapd.worktree.fs.system import can_sync_together, sync_together
 
 _PURGED = "purged"

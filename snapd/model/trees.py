@@ -140,6 +140,18 @@ def files(
         yield (below + b"/" + change.path if below else change.path), change.new
 
 
+def count_files(read: ReadTree, tree: ObjectId) -> int:
+    """Counts what `files` yields, without the paths; raises as `read`."""
+    count = 0
+    pending = [tree]
+    while pending:
+        entries = _read(read, pending.pop())
+        below = [entry.oid for entry in entries if entry.mode == TREE]
+        count += len(entries) - len(below)
+        pending += below
+    return count
+
+
 def add_reachable(read: ReadTree, tree: ObjectId, object_ids: set[ObjectId], check: Callable[[], None]) -> None:
     """Adds the ids of a tree and of all its contents to `object_ids`; raises as `read`.
 

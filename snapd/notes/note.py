@@ -113,14 +113,14 @@ def _files(lines: Sequence[str]) -> dict[str, list[_Entry]]:
                 raise _bad(number, line, "belongs to no file")
             key, _, spec = line[2:].partition(" ")
             if not _KEY.fullmatch(key):
-                raise _bad(number, key, "is no key")
+                raise _bad(number, key, "is not a key")
             if not _LINES.fullmatch(spec):
                 raise _bad(number, spec, "are no lines")
             entries.append(_Entry(key.partition("::")[0], spec, number))
             continue
         name = line[1:-1] if len(line) > 1 and line[0] == line[-1] == '"' else line
         if line[0].isspace() or name in files:
-            raise _bad(number, line, "is there twice" if name in files else "is no file")
+            raise _bad(number, line, "is there twice" if name in files else "is not a file")
         entries = files[name] = []
     return files
 
@@ -160,7 +160,7 @@ def _authors(text: str) -> dict[str, Claim]:
         message = f"is of the version {_quoted(version)}" if isinstance(version, str) else "names no version"
         raise BadNoteError(f"{message}; snapd reads {SCHEMA}")
     if not isinstance(metadata.get("base_commit_sha"), str):
-        raise BadNoteError("breaks the standard: 'base_commit_sha' is no string")
+        raise BadNoteError("breaks the standard: 'base_commit_sha' is not a string")
     # older notes have no sessions and people
     result = {key: _agent(key, record) for key, record in _records(metadata, "prompts")}
     result |= {key: _agent(key, record) for key, record in _records(metadata, "sessions", {})}
@@ -171,10 +171,10 @@ def _authors(text: str) -> dict[str, Claim]:
 def _records(metadata: dict[str, Any], name: str, missing: Any = None) -> Iterator[tuple[str, dict[str, Any]]]:
     records = metadata.get(name, missing)
     if not isinstance(records, dict):
-        raise BadNoteError(f"breaks the standard: {name!r} is no object")
+        raise BadNoteError(f"breaks the standard: {name!r} is not an object")
     for key, record in records.items():
         if not isinstance(record, dict):
-            raise BadNoteError(f"breaks the standard: {_quoted(key)} in {name!r} is no object")
+            raise BadNoteError(f"breaks the standard: {_quoted(key)} in {name!r} is not an object")
         yield key, record
 
 
@@ -189,6 +189,6 @@ def _agent(key: str, record: dict[str, Any]) -> Claim:
 def _string(record: dict[str, Any], name: str, of: str) -> str:
     text = record.get(name)
     if not isinstance(text, str) or not 0 < len(text) <= _LONGEST:
-        what = "empty or too long" if isinstance(text, str) else "no string"
+        what = "empty or too long" if isinstance(text, str) else "not a string"
         raise BadNoteError(f"breaks the standard: {name!r} of {_quoted(of)} is {what}")
     return text

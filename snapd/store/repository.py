@@ -14,7 +14,7 @@ from snapd.model.snapshot import EMPTY_TREE, ObjectId, Snapshot, TreeEntry
 from snapd.model.timeline import SnapshotId
 from snapd.store.coverage import Coverages
 from snapd.store.files.durable import DamagedData, make_directories, reading, write_file
-from snapd.store.files.space import TotalSize
+from snapd.store.files.space import PROJECT, TotalSize
 from snapd.store.journal.journal import JOURNAL, Journal
 from snapd.store.objects.cache import RecentCache
 from snapd.store.objects.codec import ObjectKind, decode_commit, decode_tree, differing_entries
@@ -23,9 +23,6 @@ from snapd.store.objects.pack_index import KnownPacks, PackIndexes
 from snapd.store.refs.database import ReferenceDatabase
 
 T = TypeVar("T")
-
-PROJECT = "project"
-"""The directory of a store with links to objects of the project's own git."""
 
 FORMAT_VERSION = 3
 """Since version 2, snapshots are events; since version 3, notes have one file: see `upgrade`."""

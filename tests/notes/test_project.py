@@ -448,7 +448,7 @@ def test_before_the_first_commit(tmp_path: Path) -> None:
         (note("", schema_version="authorship/2.0.0"), "is of the version 'authorship/2.0.0'; snapd reads authorship/3"),
         (note(f"a.txt\n  {KEY} 5-1\n"), "its note breaks the standard: '5-1' is not in ascending order, in line 2"),
         (note("") + b" " * (1 << 20), "its note is over 1 MB"),
-        (note("", sessions={KEY[:16]: {"agent_id": {"tool": 1}}}), "'tool' of 's_0123456789abcd' is no string"),
+        (note("", sessions={KEY[:16]: {"agent_id": {"tool": 1}}}), "'tool' of 's_0123456789abcd' is not a string"),
     ],
 )
 def test_a_note_that_cannot_be_read(project: Noted, data: bytes, reason: str) -> None:

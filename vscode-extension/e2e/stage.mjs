@@ -115,7 +115,7 @@ export class Stage {
   async stepRow(session, description) {
     await this.steps.unfold(this.steps.row(session));
     const row = this.steps.row(description);
-    await row.waitFor();
+    await this.steps.reveal(row);
     return row;
   }
 

@@ -127,12 +127,30 @@ export class TreeView {
   }
 
   /**
+   * Waits for a row, and scrolls up to it: rows that came in at the top are not drawn while the list is scrolled down.
+   *
+   * @param {Locator} row
+   */
+  async reveal(row) {
+    await until("the row is in the list", async () => {
+      if ((await row.count()) > 0) return true;
+      const box = await this.pane.boundingBox();
+      if (box === null) return false;
+      await this.page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+      await this.page.mouse.wheel(0, -box.height);
+      await this.settled();
+      return false;
+    });
+    await row.waitFor();
+  }
+
+  /**
    * Unfolds a row.
    *
    * @param {Locator} row
    */
   async unfold(row) {
-    await row.waitFor();
+    await this.reveal(row);
     if ((await row.getAttribute("aria-expanded")) === "false") {
       await row.locator(".monaco-tl-twistie").click();
       await untilEqual("the row is unfolded", () => row.getAttribute("aria-expanded"), "true");

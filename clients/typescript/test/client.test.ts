@@ -73,7 +73,7 @@ void test("two clients are told the same in the same order", async (t) => {
   await second.request("session/undo", { sessionId, count: 2 });
   const { latest } = await first.request("snapshot/events", { since: 0 });
   for (const recorder of [one, other]) {
-    await until(() => (recorder.seqs(folder.uri).at(-1) ?? 0) >= latest, "all is told");
+    await until(() => (recorder.seqs(folder.uri).at(-1) ?? 0) >= latest, "everything has arrived");
   }
   const { events } = await first.request("snapshot/events", { since: 0 });
   assert.deepEqual(one.records, events);
@@ -93,7 +93,7 @@ void test("folders are opened and closed later", async (t) => {
   assert.deepEqual(client.folders, [first.uri, second.uri]);
   await second.write("b.txt", "b\n");
   const { hash } = await other.request("snapshot/track", { workspaceUri: second.uri });
-  await until(() => recorder.tracked.length === 1, "the snapshot is told");
+  await until(() => recorder.tracked.length === 1, "the snapshot arrives");
   // what was before the folder was opened is not
   assert.deepEqual(recorder.tracked, [hash]);
   await client.changeFolders([], [second.uri]);
@@ -110,7 +110,7 @@ void test("a folder that is reached by a symlink is told of by the name that it 
   const client = await place.client([link]);
   const recorder = new Recorder(client);
   await client.request("snapshot/track", {});
-  await until(() => recorder.records.length === 1, "the snapshot is told");
+  await until(() => recorder.records.length === 1, "the snapshot arrives");
   assert.deepEqual(recorder.seqs(link.uri), [1]);
 });
 
@@ -122,7 +122,7 @@ void test("a folder that is refused fails what names it, and is told of once it 
   await assert.rejects(client.request("snapshot/track", {}), { kind: "workspaceRefused" });
   await place.folder("later", { "a.txt": "a\n" });
   const { hash } = await client.request("snapshot/track", {});
-  await until(() => recorder.tracked.length === 1, "the snapshot is told");
+  await until(() => recorder.tracked.length === 1, "the snapshot arrives");
   assert.deepEqual(recorder.tracked, [hash]);
 });
 

@@ -176,7 +176,7 @@ void test("a catch-up that ends with its connection waits for the next one", asy
   assert.deepEqual(play.received, [1, 2]);
 });
 
-void test("where nothing can be asked, that is a reset, and what comes later is told", async () => {
+void test("a gap that cannot be filled is a reset, and later notifications are delivered", async () => {
   const play = await Play.begun(0);
   play.feed.disconnect();
   void play.feed.connect(play.ask);

@@ -44,7 +44,7 @@ void test("what was told while there was no connection is told then, once and in
   for (const folder of folders) {
     const { latest } = await steady.request("snapshot/events", { workspaceUri: folder.uri, since: 0 });
     for (const recorder of [expected, actual]) {
-      await until(() => recorder.seqs(folder.uri).at(-1) === latest, "all is told");
+      await until(() => recorder.seqs(folder.uri).at(-1) === latest, "everything has arrived");
     }
     const of = (recorder: Recorder): unknown =>
       recorder.records.filter((record) => record.method !== "reset" && record.params.workspaceUri === folder.uri);
@@ -62,7 +62,7 @@ void test("a daemon that was killed is started again, and told that nothing of b
   const client = await place.client([folder]);
   const recorder = new Recorder(client);
   const before = await client.request("snapshot/track", {});
-  await until(() => recorder.tracked.length === 1, "the snapshot is told");
+  await until(() => recorder.tracked.length === 1, "the snapshot arrives");
   const pid = await place.daemonPid();
   const lost = reached(client, "reconnecting");
   process.kill(pid, "SIGKILL");
@@ -71,7 +71,7 @@ void test("a daemon that was killed is started again, and told that nothing of b
   await folder.write("a.txt", "two\n");
   const after = await client.request("snapshot/track", {});
   assert.notEqual(await place.daemonPid(), pid);
-  await until(() => recorder.tracked.length === 2, "the next snapshot is told");
+  await until(() => recorder.tracked.length === 2, "the next snapshot arrives");
   assert.deepEqual(
     recorder.records.filter(({ method }) => method !== "snapshot/didChange").map(({ method }) => method),
     ["snapshot/didTrack", "reset", "snapshot/didTrack"],
@@ -100,7 +100,7 @@ void test("more than is kept is a reset", async (t) => {
   assert.deepEqual(recorder.records, [{ method: "reset", workspaceUri: folder.uri }]);
   const { latest } = await client.request("snapshot/events", { since: 0 });
   await steady.request("session/start", { sessionId: "last" });
-  await until(() => recorder.records.length === 2, "the next one is told");
+  await until(() => recorder.records.length === 2, "the next one arrives");
   assert.deepEqual(recorder.seqs(folder.uri), [latest + 1]);
 });
 

@@ -219,7 +219,7 @@ void test("a listener that fails does not keep the others from being told", asyn
   client.onNotification("snapshot/didTrack", ({ seq }) => received.push(seq));
   gone.dispose();
   daemon.send({ method: "snapshot/didTrack", params: { workspaceUri: "file:///w", seq: 1, hash: "h" } });
-  await until(() => received.length === 1, "the other one is told");
+  await until(() => received.length === 1, "the other one arrives");
   assert.ok(daemon.log.has("no use"));
 });
 
@@ -231,7 +231,7 @@ void test("a notification of a newer daemon counts, though nobody here knows it"
   daemon.messages.length = 0;
   daemon.send({ method: "snapshot/didLater", params: { workspaceUri: "file:///w", seq: 1 } });
   daemon.send({ method: "snapshot/didTrack", params: { workspaceUri: "file:///w", seq: 2, hash: "h" } });
-  await until(() => received.length === 1, "the next one is told");
+  await until(() => received.length === 1, "the next one arrives");
   assert.deepEqual(daemon.messages, []);
 });
 

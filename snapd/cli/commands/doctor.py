@@ -10,7 +10,7 @@ import stat
 import time
 from contextlib import suppress
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snapd._version import __version__
 from snapd.cli.exit_codes import DONE, FAILED
@@ -21,22 +21,21 @@ from snapd.cli.terminal.layout import shell_name
 from snapd.cli.terminal.output import Painter, counted, print_json, printable, settings, size, watching
 from snapd.cli.terminal.times import ago, local_now, moment
 from snapd.environment import spool_directory
+from snapd.folders.root import store_of
 from snapd.hook.log import NAME
 from snapd.hook.spool import describe_waiting
 from snapd.launch import connect
 from snapd.locations import Locations, check_private, check_socket_path, store_path, stores_directory
 from snapd.model.errors import InvalidParams, SnapdError, StorageFull
 
-from .fsck import check_folder
-
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Annotated
 
     from snapd_client.protocol import StatusResult
 
-    Status = Callable[[], tuple[StatusResult, int | None]]
+    Status = Callable[[], StatusResult]
 
 _ASIDE = re.compile(r"\.snapd-tmp-[0-9a-f]{16}")
 """Names of temporary files that a killed operation may leave behind; see `snapd.worktree.snapshot.classifier`."""
@@ -66,7 +65,7 @@ def doctor(options: argparse.Namespace) -> int:
     socket = os.path.abspath(options.socket) if options.socket else locations.socket
     # several checks ask for it
     status = cache(partial(_status, options))
-    of_folder = _of_folder(options, status)
+    of_folder = _of_folder(options, locations, status)
     checks: dict[str, Callable[[], str]] = {
         "version": _version,
         "settings": lambda: _settings(locations, status if "rules" in of_folder else None),
@@ -89,7 +88,7 @@ def doctor(options: argparse.Namespace) -> int:
     return DONE if all(result["ok"] for result in results.values()) else FAILED
 
 
-def _of_folder(options: argparse.Namespace, status: Status) -> dict[str, Callable[[], str]]:
+def _of_folder(options: argparse.Namespace, locations: Locations, status: Status) -> dict[str, Callable[[], str]]:
     """Returns the checks of the folder; if it no longer exists, one that reports that."""
     try:
         folder = folder_of(options)
@@ -100,14 +99,15 @@ def _of_folder(options: argparse.Namespace, status: Status) -> dict[str, Callabl
             raise gone
 
         return {"folder": on_error}
+    walked = cache(partial(walk_folder, folder))
     return {
         "rules": lambda: _rules(folder),
-        "folder": lambda: _folder(folder, *status()),
+        "folder": lambda: _folder(folder, status()),
         "overlaps": lambda: _overlaps(folder),
-        "history": lambda: _history(status()[0]),
-        "watches": lambda: watches(sum(1 for _ in _listed(folder, []))),
-        "leftovers": lambda: leftovers(folder),
-        "store": lambda: _store(options, folder),
+        "history": lambda: _history(status()),
+        "watches": lambda: watches(walked().directories),
+        "leftovers": lambda: leftovers(walked()),
+        "store": lambda: _store(locations, folder),
     }
 
 
@@ -136,12 +136,9 @@ def _version() -> str:
     return f"snapd {__version__}, Python {platform.python_version()}, libgit2 {pygit2.LIBGIT2_VERSION}"
 
 
-def _status(options: argparse.Namespace) -> tuple[StatusResult, int | None]:
-    """Returns the folder's status and the number of files in its last snapshot."""
+def _status(options: argparse.Namespace) -> StatusResult:
     with open_backend(options) as backend:
-        status = ask(backend, "snapshot/status", {})
-        last = status.get("lastHash")
-        return status, None if last is None else len(ask(backend, "snapshot/listFiles", {"hash": last})["files"])
+        return ask(backend, "snapshot/status", {})
 
 
 def _settings(locations: Locations, status: Status | None) -> str:
@@ -151,7 +148,7 @@ def _settings(locations: Locations, status: Status | None) -> str:
     read_environment(os.environ)
     if status is None:
         return shell_name(locations.config_file)
-    answer, _ = status()
+    answer = status()
     # what the folder says is a check of its own
     problems = [text for text in answer.get("settingsProblems", []) if not text.startswith(_FOLDER_FILE)]
     if problems:
@@ -178,11 +175,11 @@ def _rules(folder: str) -> str:
     return f"{_FOLDER_FILE}: {text}"
 
 
-def _folder(folder: str, status: StatusResult, count: int | None) -> str:
-    if count is None:
+def _folder(folder: str, status: StatusResult) -> str:
+    if status.get("lastHash") is None:
         return f"{shell_name(folder)}: no snapshot yet, watcher {watching(status)}"
-    store = size(status["store"]["bytes"])
-    return f"{shell_name(folder)}: {count:,} files in the last snapshot, store {store}, watcher {watching(status)}"
+    files, store = f"{status['files']:,} files in the last snapshot", size(status["store"]["bytes"])
+    return f"{shell_name(folder)}: {files}, store {store}, watcher {watching(status)}"
 
 
 def _overlaps(folder: str) -> str:
@@ -202,24 +199,15 @@ def _history(status: StatusResult) -> str:
     return "the folder has no history under a former name"
 
 
-def leftovers(folder: str) -> str:
-    """Describes what interrupted work left in a folder; empty if nothing."""
-    closed: list[str] = []
-    matches = [
-        os.path.join(above, name)
-        for above, names in _listed(folder, closed)
-        for name in names
-        if _ASIDE.fullmatch(name)
-    ]
-    left = [os.path.relpath(path, folder) for path in matches]
+def leftovers(walked: FolderWalk) -> str:
+    """Describes what interrupted work left in a folder."""
     text: list[str] = []
     hints: list[str] = []
-    if left:
-        text.append(f"{_shorten_list(left)}: left by an operation that was killed")
+    if walked.left:
+        text.append(f"{_shorten_list(walked.left)}: left by an operation that was killed")
         hints.append("'snapd track' removes what such an operation left")
-    if closed:
-        unlisted = _shorten_list([os.path.relpath(path, folder) for path in closed])
-        text.append(f"{unlisted}: cannot be listed, so snapd does not see what is in there")
+    if walked.closed:
+        text.append(f"{_shorten_list(walked.closed)}: cannot be listed, so snapd does not see what is in there")
         hints.append("check the owner and permissions of what cannot be listed")
     if text:
         raise CheckFailed("; ".join(text), "; ".join(hints))
@@ -232,32 +220,48 @@ def _shorten_list(names: list[str]) -> str:
     )
 
 
-def _store(options: argparse.Namespace, folder: str) -> str:
-    answer = check_folder(options, folder, quick=True)
-    wrong = answer["problems"]
+def _store(locations: Locations, folder: str) -> str:
+    from snapd.settings.sources import read_file
+    from snapd.settings.table import Settings
+    from snapd.store.fsck.examine import check_surface
+
+    store = store_of(folder, locations, Settings.of(read_file(locations.config_file)).data_dir)
+    if not os.path.exists(os.path.join(store, "HEAD")):
+        return f"{store}: there is no snapshot yet"
+    # a second time: an event that the daemon packed meanwhile may have seemed to be missing
+    wrong = check_surface(store) and check_surface(store)
     if wrong:
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-        raise CheckFailed(
-            f"{answer['store']}: {wrong[0]['message']}{more}", "run 'snapd fsck', which names what it touches"
-        )
-    counts = f"{answer['snapshots']} snapshots, {answer['events']} events"
-    left = answer["leftovers"]
-    crashed = f", {left['files']} files ({size(left['bytes'])}) of crashes" if left["files"] else ""
-    return f"{answer['store']}: {counts}{crashed}; 'snapd fsck' reads every object"
+        raise CheckFailed(f"{store}: {wrong[0].message}{more}", "run 'snapd fsck', which names what it touches")
+    return f"{store}: files and references are sound; 'snapd fsck' reads every object"
 
 
-def _listed(folder: str, closed: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yields the directories of a folder, except those of a `.git`, each with the names in it."""
+class FolderWalk(NamedTuple):
+    """What a walk through a folder, except for `.git`, came across; paths are relative to the folder."""
+
+    directories: int
+    left: list[str]  # temporary files of operations
+    closed: list[str]  # directories that cannot be listed
+
+
+def walk_folder(folder: str) -> FolderWalk:
+    """Walks through a folder."""
+    closed: list[str] = []
+    left: list[str] = []
+    directories = 0
 
     def on_error(error: OSError) -> None:
         # a directory that was just deleted is not a problem
         if not isinstance(error, FileNotFoundError):
-            closed.append(error.filename)
+            closed.append(os.path.relpath(error.filename, folder))
 
     for above, below, names in os.walk(folder, onerror=on_error):
         if ".git" in below:
             below.remove(".git")
-        yield above, [*below, *names]
+        directories += 1
+        aside = [os.path.join(above, name) for name in (*below, *names) if _ASIDE.fullmatch(name)]
+        left += [os.path.relpath(path, folder) for path in aside]
+    return FolderWalk(directories, left, closed)
 
 
 LITTLE_SPACE = 1 << 30

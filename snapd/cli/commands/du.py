@@ -11,6 +11,7 @@ from snapd.cli.requests.connection import TAKE_ONE, folder_of
 from snapd.cli.terminal.layout import fit, one_line, shell_name, terminal_width
 from snapd.cli.terminal.naming import agent_name
 from snapd.cli.terminal.output import Painter, print_json, printable, size
+from snapd.folders.root import store_of
 from snapd.locations import Locations, stores_directory
 from snapd.model.errors import InvalidParams, SnapdError
 
@@ -95,12 +96,9 @@ def _stores(options: argparse.Namespace) -> list[StoreLocation]:
         return stores(stores_directory(locations.data))
     from snapd.settings.sources import read_file
     from snapd.settings.table import Settings
-    from snapd.workspaces import Workspaces, current_umask
 
-    settings = Settings.of(read_file(locations.config_file))
     folder = folder_of(options)
-    workspaces = Workspaces(locations, os.environ.get("XDG_CONFIG_HOME"), current_umask(), None)
-    path = workspaces.store_of(os.fsencode(folder), settings)
+    path = store_of(folder, locations, Settings.of(read_file(locations.config_file)).data_dir)
     if not os.path.exists(os.path.join(path, "HEAD")):
         raise InvalidParams(f"there is no snapshot of {folder} yet", hint=TAKE_ONE, field="DIR")
     return [StoreLocation(path, folder)]

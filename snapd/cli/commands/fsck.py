@@ -52,7 +52,7 @@ def _arguments(parser: Parser) -> None:
 def fsck(options: argparse.Namespace) -> int:
     """Check every object of this folder's store."""
     if not options.all:
-        answer = check_folder(options, folder_of(options), repair=options.repair)
+        answer = _check_folder(options, folder_of(options), repair=options.repair)
         _print(options, [answer])
         return _code(options, answer)
     answers = []
@@ -60,9 +60,9 @@ def fsck(options: argparse.Namespace) -> int:
     for store, folder in _stores(Locations.from_environment(os.environ)):
         try:
             if folder is not None:
-                answer = check_folder(options, folder, repair=options.repair)
+                answer = _check_folder(options, folder, repair=options.repair)
             else:
-                answer = _check_store(store, quick=False, repair=options.repair)
+                answer = _check_store(store, repair=options.repair)
         except SnapdError as error:
             # one that cannot be checked must not stop the others
             answer = {"store": store, "error": {"kind": error.kind, "message": error.message, "hint": error.hint}}
@@ -72,13 +72,13 @@ def fsck(options: argparse.Namespace) -> int:
     return code
 
 
-def check_folder(options: argparse.Namespace, folder: str, *, repair: bool = False, quick: bool = False) -> Any:
+def _check_folder(options: argparse.Namespace, folder: str, *, repair: bool) -> Any:
     """Requests a check from the owner of a folder's store; checks it here if it is too damaged to be opened."""
-    params = {"repair": repair, "quick": quick}
+    params = {"repair": repair}
     try:
         return _ask(options, folder, params)
     except StoreCorrupt as error:
-        first = _check_closed(folder, repair=repair, quick=quick, reason=error)
+        first = _check_closed(folder, repair=repair, reason=error)
     if not repair:
         return first
     try:
@@ -98,14 +98,14 @@ def _ask(options: argparse.Namespace, folder: str, params: Any) -> Any:
         return ask(backend, "snapshot/check", params)
 
 
-def _check_closed(folder: str, *, repair: bool, quick: bool, reason: StoreCorrupt) -> Any:
+def _check_closed(folder: str, *, repair: bool, reason: StoreCorrupt) -> Any:
     from snapd.settings.sources import read_file
     from snapd.settings.table import Settings
 
     locations = Locations.from_environment(os.environ)
     settings = Settings.of(read_file(locations.config_file))
     try:
-        return _check_store(_store_of(locations, settings, folder), quick=quick, repair=repair)
+        return _check_store(_store_of(locations, settings, folder), repair=repair)
     except StoreLocked:
         # a daemon has it open, and its error is the relevant one
         raise reason from None
@@ -217,7 +217,7 @@ def _stores(locations: Locations) -> list[tuple[str, str | None]]:
     return matches
 
 
-def _check_store(store: str, *, quick: bool, repair: bool) -> Any:
+def _check_store(store: str, *, repair: bool) -> Any:
     """Checks a store that nobody has open; returns an answer like that of `snapshot/check`."""
     from snapd.gitstate.objects import ProjectObjects
     from snapd.handlers.keep import result
@@ -225,7 +225,7 @@ def _check_store(store: str, *, quick: bool, repair: bool) -> Any:
     from snapd.store.fsck.checkers import check_closed
     from snapd.wire.converter import unstructure
 
-    outcome = check_closed(store, Call(), quick=quick, mend=repair, others=ProjectObjects(store).check)
+    outcome = check_closed(store, Call(), quick=False, mend=repair, others=ProjectObjects(store).check)
     return unstructure(result(os.fsencode(folder_of_store(store) or "/"), outcome))
 
 

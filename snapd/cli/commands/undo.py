@@ -137,7 +137,7 @@ def revert_hunk(options: argparse.Namespace) -> int:
         answer = ask(backend, "step/hunks", about)
         hunks = answer["hunks"]
         if not hunks:
-            why = "others changed the same lines while it was at work" if "mixed" in answer else "it changed as a whole"
+            why = "others changed the same lines while it was running" if "mixed" in answer else "it changed as a whole"
             raise InvalidParams(
                 f"{options.file} has no hunks in this step: {why}",
                 hint=f"'snapd undo {options.step} FILE' undoes what the step changed in it",

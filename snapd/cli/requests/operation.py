@@ -86,7 +86,7 @@ def operate(
             return _show(options, painter, method, params, ask(backend, method, expecting))
         except PlanChanged as error:
             plan = error.data["outcome"]
-            print("snapd: something changed meanwhile, so this is what would be done now:", file=sys.stderr)
+            print("snapd: something has changed since. This is what would be done now:", file=sys.stderr)
 
 
 def decisions_param(decisions: dict[str, str]) -> dict[str, str] | None:

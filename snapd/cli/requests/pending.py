@@ -103,4 +103,6 @@ def agents(backend: Backend) -> dict[str, str]:
 
 def authors(names: Mapping[str, str], owners: Sequence[dict[str, Any]]) -> list[str]:
     """Returns the agents behind changes, each once; for an agent without a name, its session."""
-    return list(dict.fromkeys(names.get(owner["sessionId"]) or short(owner["sessionId"]) for owner in owners))
+    return list(
+        dict.fromkeys(names.get(owner["sessionId"]) or printable(short(owner["sessionId"])) for owner in owners)
+    )

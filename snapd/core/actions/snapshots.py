@@ -19,7 +19,7 @@ from snapd.model.paths import parents, shown
 from snapd.model.plan import Plan, Write
 from snapd.model.snapshot import EMPTY_TREE, Change, Entry, FileOutcome, ObjectId, Outcome, RelPath, Snapshot
 from snapd.model.snapshot_records import SnapshotRecord, SnapshotRecordQuery
-from snapd.model.trees import changes, file_at, files
+from snapd.model.trees import changes, count_files, file_at, files
 from snapd.store.object_store import ObjectStore
 from snapd.store.store import Store
 from snapd.worktree.worktree import WorkTree
@@ -102,7 +102,7 @@ class Snapshots:
         last = self._store.last
         count = self._writer.files
         if count is None:
-            count = sum(1 for _ in files(self._store.read_tree, last)) if last is not None else 0
+            count = count_files(self._store.read_tree, last) if last is not None else 0
         return Status(
             files=count,
             watcher=self._work_tree.clock.kind,

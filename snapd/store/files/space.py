@@ -17,6 +17,9 @@ from snapd.store.files.durable import status_if_there, walked
 BYTES = 128 << 10
 """The space to record an operation, beside its entries for files: commits, trees, a frame of the journal."""
 
+PROJECT = "project"
+"""The directory of a store with links to objects of the project's own git."""
+
 FILES = 64
 """The number of files and directories for that: loose objects, references, a journal."""
 

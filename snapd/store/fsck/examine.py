@@ -382,6 +382,22 @@ def examine(
     )
 
 
+def check_surface(store: str) -> list[Problem]:
+    """Checks the files of a store, the references, and their newest events; reads no other objects.
+
+    While another process writes, an event that was just packed may seem to be missing.
+    """
+    problems = [*check_files(store), *check_access(store)]
+    with ObjectInventory(os.path.join(store, "objects")) as holdings:
+        holdings.journal, moving = waiting(store)
+        references = _replayed(store, holdings, moving)
+        named = Reachable()
+        for name, target in references.targets.items():
+            named.chains.append(Chain(name, target, lost=None if holdings.commit(target) else target))
+        problems += _of_references(holdings, references, [], named)
+    return problems
+
+
 def _complete(result: Scan, holdings: ObjectInventory, named: Reachable) -> None:
     """Adds commits that are only in the journal, and those of our format that another program made."""
     for oid in {*holdings.journal, *named.links} - result.commits.keys():

@@ -19,9 +19,9 @@ from snapd.store.files.durable import (
     write_file,
 )
 from snapd.store.files.quarantine import QUARANTINE
+from snapd.store.files.space import PROJECT
 from snapd.store.journal.journal import JOURNAL
 from snapd.store.notes import NUMBERS, Notes
-from snapd.store.repository import PROJECT
 
 NOTE = "erasing"
 

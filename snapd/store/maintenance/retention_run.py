@@ -16,9 +16,10 @@ from snapd.model.call import Call
 from snapd.model.retention import Limits, Removal, droppable, expired, union
 from snapd.model.snapshot import ObjectId
 from snapd.store.files.quarantine import remove_quarantine
+from snapd.store.files.space import PROJECT
 from snapd.store.maintenance.sweep import sizes, unlinked_bytes
 from snapd.store.notes import SWEEP, Notes
-from snapd.store.repository import PROJECT, ShadowRepository
+from snapd.store.repository import ShadowRepository
 from snapd.store.timeline.timeline import Timeline
 
 from .erase import MIRRORS

@@ -16,9 +16,9 @@ import re
 import stat
 import time
 import zlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import closing
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
@@ -43,7 +43,9 @@ from snapd.store.objects.pack_entry import CRC_BYTES, HEADER_BYTES, EntryHead, o
 from snapd.store.objects.pack_index import PackIndex
 from snapd.store.objects.pack_writer import PackWriter
 from snapd.store.refs.database import LOCK
-from snapd.store.repository import ShadowRepository
+
+if TYPE_CHECKING:
+    from snapd.store.repository import ShadowRepository
 
 _ENDS = 64
 """The most bytes that a pack has beside its entries, and an index beside its table and lines of `_LINE` bytes."""
@@ -337,11 +339,14 @@ class Sizes:
     linked: dict[ObjectId, int] = attrs.field(factory=dict)
 
 
-def sizes(objects: str) -> Sizes:
-    """Adds up the sizes of all objects in an `objects` directory; raises `StoreCorrupt` if a pack is damaged."""
+def sizes(objects: str, status_of: Callable[[str], os.stat_result | None] = status_if_there) -> Sizes:
+    """Adds up the sizes of all objects in an `objects` directory; raises `StoreCorrupt` if a pack is damaged.
+
+    `status_of` returns the status of a file by its path, None if it does not exist.
+    """
     result = Sizes()
     for oid, entry in loose_files(objects):
-        status = status_if_there(entry.path)
+        status = status_of(entry.path)
         if status is not None:
             _add(result, status, oid, status.st_size)
     directory = os.path.join(objects, "pack")

@@ -56,6 +56,15 @@ def decode_tree(data: bytes, oid: ObjectId) -> tuple[TreeEntry, ...]:
     return tuple([TreeEntry(name, int(mode, 8), entry) for mode, name, entry in _ENTRY.findall(data)])
 
 
+def tree_entries(data: bytes, oid: ObjectId) -> tuple[list[ObjectId], list[ObjectId]]:
+    """Returns the ids of the trees in a tree object, and those of its other entries; raises as `decode_tree`."""
+    trees: list[ObjectId] = []
+    others: list[ObjectId] = []
+    for line in _lines(oid, data):
+        (trees if line.startswith(_TREES) else others).append(line[-ID_BYTES:])
+    return trees, others
+
+
 def encode_tree(entries: Iterable[TreeEntry]) -> bytes:
     """Encodes a tree object; the inverse of `decode_tree`."""
     ordered = sorted(entries, key=lambda entry: entry.sort_key)
@@ -94,6 +103,8 @@ def _decode_line(line: bytes) -> TreeEntry:
 
 
 _LINE = re.compile(rb"[0-7]+ [^\0/]+\0.{20}", re.DOTALL)
+_TREES = (b"40000 ", b"040000 ")
+"""How lines of trees begin in a tree; old programs wrote the zero."""
 _ENTRY = re.compile(rb"([0-7]+) ([^\0/]+)\0(.{20})", re.DOTALL)
 _COMMIT = re.compile(rb"tree ([0-9a-f]{40})\n(?:parent ([0-9a-f]{40})\n)?")
 _ENTRIES = re.compile(rb"(?:[0-7]+ [^\0/]+\0.{20})*", re.DOTALL)

@@ -18,6 +18,7 @@ import hashlib
 import itertools
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -25,13 +26,14 @@ from snapd.failpoints import failpoint
 from snapd.model.errors import StoreCorrupt
 from snapd.model.snapshot import EMPTY_TREE, REGULAR, TREE, ObjectId, RelPath, TreeEntry
 from snapd.model.timeline import Event, Kept, Operated, Recorded, SessionId, SnapshotId
-from snapd.store.object_store import ObjectBatch
 from snapd.store.objects.codec import encode_commit, encode_tree, object_id
 from snapd.store.objects.loose import encode_loose
 from snapd.store.refs.database import read_references
-from snapd.store.repository import ShadowRepository
 
 from .codec import decode_event, encode_event, name_of
+
+if TYPE_CHECKING:
+    from snapd.store.repository import ShadowRepository
 
 EFFECTS = b"effects"
 """The directory of the blobs in the effects of an operation."""
@@ -215,6 +217,9 @@ class Chains:
 
         A sweep removes their objects. After an error, some chains may have changed and others not.
         """
+        # loads libgit2, which readers of events do not need
+        from snapd.store.object_store import ObjectBatch
+
         moved: list[ChainLink] = []
         for chain, head in [*self.heads.items()] if going else ():
             if not chain.startswith(SNAPSHOTS):

@@ -14,18 +14,18 @@ from collections.abc import Iterable, Iterator
 import attrs
 
 from snapd.model.errors import StoreCorrupt, os_errors
-from snapd.model.snapshot import EMPTY_TREE, TREE, ObjectId
+from snapd.model.snapshot import EMPTY_TREE, ObjectId
 from snapd.model.timeline import MessageSent, SessionStarted
 from snapd.store.files.durable import files_below, names_if_there
 from snapd.store.files.lock import Ownership
+from snapd.store.files.space import PROJECT
 from snapd.store.maintenance.erase import finish_erasing_if_noted, note_erasing
 from snapd.store.maintenance.sweep import sizes
-from snapd.store.objects.codec import decode_tree
+from snapd.store.objects.codec import tree_entries
 from snapd.store.objects.loose import object_path, read_whole
 from snapd.store.objects.pack_index import PackIndexes
 from snapd.store.refs.database import read_references
-from snapd.store.repository import PROJECT
-from snapd.store.timeline.chain import CHAINS, SNAPSHOTS, snapshots, walk
+from snapd.store.timeline.chain import CHAINS, SNAPSHOTS, ChainLink, snapshots, walk
 
 Owner = str | None
 """A session, or None for the snapshots and operations that belong to none."""
@@ -48,27 +48,21 @@ class Usage:
 def usage(path: str) -> Usage:
     """Measures a store; its owner's writes meanwhile may be counted or not. Raises `StoreCorrupt`, `IoError`."""
     # sizes first: an object that is packed meanwhile keeps its old size
-    size = sizes(os.path.join(path, "objects"))
+    files = dict(files_below(path))
+    size = sizes(os.path.join(path, "objects"), files.get)
     owners = _Owners(path)
-    sessions = dict.fromkeys(owners.sessions, 0)
-    no_session = shared = unused = 0
-    for oid, count in size.own.items():
-        if oid not in owners.of:
-            unused += count
-        elif (owner := owners.of[oid]) is _SHARED:
-            shared += count
-        elif isinstance(owner, str):
-            sessions[owner] += count
-        else:
-            no_session += count
-    project = (status for _, status in files_below(os.path.join(path, PROJECT)) if status.st_nlink > 1)
-    linked = sum(size.linked.values()) + sum(status.st_size for status in project)
-    total = sum(status.st_size for _, status in files_below(path))
-    counted = sum(sessions.values()) + no_session + shared + unused + linked
+    reached = {owner: sum(size.own.get(oid, 0) for oid in objects) for owner, objects in owners.of.items()}
+    shared = sum(size.own.get(oid, 0) for oid in owners.shared)
+    unused = sum(size.own.values()) - shared - sum(reached.values())
+    project = os.path.join(path, PROJECT, "")
+    of_project = (file.st_size for name, file in files.items() if name.startswith(project) and file.st_nlink > 1)
+    linked = sum(size.linked.values()) + sum(of_project)
+    total = sum(status.st_size for status in files.values())
+    counted = sum(size.own.values()) + linked
     return Usage(
         total=max(total, counted),
-        sessions=sessions,
-        no_session=no_session,
+        sessions={owner: reached.get(owner, 0) for owner in owners.sessions},
+        no_session=reached.get(None, 0),
         shared=shared,
         unused=unused,
         linked=linked,
@@ -77,28 +71,38 @@ def usage(path: str) -> Usage:
     )
 
 
-class _Shared:
-    """Marks an object that several owners reach."""
-
-
-_SHARED = _Shared()
-
-
 class _Owners:
-    """The owners of the objects of a store: `of` has that of each reachable one, `sessions` the names of all."""
+    """Which objects of a store one owner reaches (`of`), and which several (`shared`); `sessions` names them all."""
 
     def __init__(self, path: str) -> None:
         self._objects = os.path.join(path, "objects")
         self._packs = PackIndexes(os.path.join(self._objects, "pack"))
-        self.of: dict[ObjectId, Owner | _Shared] = {}
+        self._trees: dict[ObjectId, tuple[list[ObjectId], list[ObjectId]]] = {}
+        self.of: dict[Owner, set[ObjectId]] = {}
+        self.shared: set[ObjectId] = set()
         self.sessions: dict[str, tuple[str | None, str | None]] = {}
         named: dict[ObjectId, set[Owner]] = {}
+        commits: dict[Owner, set[ObjectId]] = {}
+        trees: dict[Owner, set[ObjectId]] = {}
         heads = {name: head for name, head in read_references(path).whole().items() if name.startswith(CHAINS)}
         # those of snapshots last: an object of a session belongs to the session
         for name in sorted(heads, key=lambda name: name.startswith(SNAPSHOTS)):
-            self._take_chain(name, heads[name], named)
+            for owner, link in self._owned_links(name, heads[name], named):
+                commits.setdefault(owner, set()).add(link.commit)
+                trees.setdefault(owner, set()).add(link.tree)
+        several: set[ObjectId] = set()
+        for owner in commits:
+            mine = self._below(trees[owner]) | commits[owner]
+            self.shared |= mine & several
+            several |= mine
+            self.of[owner] = mine
+        for objects in self.of.values():
+            objects.difference_update(self.shared)
 
-    def _take_chain(self, name: str, head: ObjectId, named: dict[ObjectId, set[Owner]]) -> None:
+    def _owned_links(
+        self, name: str, head: ObjectId, named: dict[ObjectId, set[Owner]]
+    ) -> Iterator[tuple[Owner, ChainLink]]:
+        """Yields each event of a chain with its owners; `named` collects the owners of the trees of sessions."""
         links = list(walk(name, head, self._read))
         first = links[-1].event.what
         owner = None
@@ -107,34 +111,34 @@ class _Owners:
             prompts = (link.event.what.text for link in reversed(links) if isinstance(link.event.what, MessageSent))
             self.sessions[owner] = first.agent, first.title or next(filter(None, prompts), None)
         for link in links:
-            trees = {snapshot.tree for snapshot in snapshots(link.event).values()}
+            snapshot_trees = {snapshot.tree for snapshot in snapshots(link.event).values()}
             owners: set[Owner] = {owner}
             if name.startswith(SNAPSHOTS):
-                owners = set[Owner]().union(*(named.get(tree, {None}) for tree in trees))
+                owners = set[Owner]().union(*(named.get(tree, {None}) for tree in snapshot_trees))
             else:
-                for tree in trees:
+                for tree in snapshot_trees:
                     named.setdefault(tree, set()).add(owner)
-            for each in owners:
-                self._mark([(link.commit, False), (link.tree, True)], each)
+            yield from ((each, link) for each in owners)
 
-    def _mark(self, roots: Iterable[tuple[ObjectId, bool]], owner: Owner) -> None:
-        """Marks objects, and for trees everything in them, as reached by an owner."""
-        pending = list(roots)
+    def _below(self, trees: Iterable[ObjectId]) -> set[ObjectId]:
+        """Returns trees and everything in them, except for what is below a tree that is known to be shared."""
+        reached: set[ObjectId] = set()
+        pending = list(trees)
         while pending:
-            oid, is_tree = pending.pop()
-            mark: Owner | _Shared = owner
-            if oid in self.of:
-                if self.of[oid] is _SHARED or self.of[oid] == owner:
-                    continue
-                mark = _SHARED
-            self.of[oid] = mark
-            if is_tree:
-                pending += self._below(oid)
+            tree = pending.pop()
+            if tree not in reached and tree not in self.shared:
+                reached.add(tree)
+                below, files = self._entries(tree)
+                reached.update(files)
+                pending += below
+        return reached
 
-    def _below(self, tree: ObjectId) -> Iterator[tuple[ObjectId, bool]]:
-        if tree != EMPTY_TREE:
-            for entry in decode_tree(self._read(tree), tree):
-                yield entry.oid, entry.mode == TREE
+    def _entries(self, tree: ObjectId) -> tuple[list[ObjectId], list[ObjectId]]:
+        """Returns the trees and the other objects in a tree; reads each tree once."""
+        entries = self._trees.get(tree)
+        if entries is None:
+            entries = self._trees[tree] = ([], []) if tree == EMPTY_TREE else tree_entries(self._read(tree), tree)
+        return entries
 
     def _read(self, oid: ObjectId) -> bytes:
         # packs twice: the object may just have been packed

@@ -39,7 +39,7 @@ def test_folders_that_cannot_be_listed_are_a_finding(tmp_path: Path, monkeypatch
         (tmp_path / name).mkdir(parents=True)
     closed(monkeypatch, PermissionError, tmp_path / "a/b", tmp_path / "d", tmp_path / ".git/hidden")
     with pytest.raises(CheckFailed) as caught:
-        doctor.leftovers(str(tmp_path))
+        doctor.leftovers(doctor.walk_folder(str(tmp_path)))
     said = str(caught.value)
     assert said.startswith(("a/b, d: cannot be listed", "d, a/b: cannot be listed"))
     assert "hidden" not in said
@@ -48,19 +48,19 @@ def test_folders_that_cannot_be_listed_are_a_finding(tmp_path: Path, monkeypatch
     with pytest.raises(
         CheckFailed, match=r"^a/\.snapd-tmp-0123456789abcdef: left by an operation .*; .*cannot be listed"
     ):
-        doctor.leftovers(str(tmp_path))
+        doctor.leftovers(doctor.walk_folder(str(tmp_path)))
 
 
 def test_a_folder_that_has_just_gone_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a").mkdir()
     closed(monkeypatch, FileNotFoundError, tmp_path / "a")
-    assert doctor.leftovers(str(tmp_path)) == "no operation left anything in the folder"
+    assert doctor.leftovers(doctor.walk_folder(str(tmp_path))) == "no operation left anything in the folder"
 
 
 def test_the_folder_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     closed(monkeypatch, PermissionError, tmp_path)
     with pytest.raises(CheckFailed, match=r"^\.: cannot be listed"):
-        doctor.leftovers(str(tmp_path))
+        doctor.leftovers(doctor.walk_folder(str(tmp_path)))
 
 
 def bad(home: Home, cwd: str, *words: str) -> dict[str, tuple[str, str]]:

@@ -154,3 +154,16 @@ def test_doctor_tells_of_what_is_open_to_others(own_home: Home) -> None:
     assert "can be written to by others" in failed["data"]
     assert "is open to others (mode 755)" in failed["store"]
     assert f".snapd-tmp-{'0' * 16}" in failed["leftovers"]
+
+
+def test_doctor_reads_the_newest_events_and_no_objects(own_home: Home) -> None:
+    root, *_ = two_snapshots(own_home)
+    own_home.ok(root, "stop")
+    store = store_of(own_home)
+    damage.flip(loose(store, blob_id(FILES["src/main.py"])))
+    assert own_home.run(root, "doctor").code == 0
+    (day,) = (store / "refs/snapd/snapshots").iterdir()
+    damage.flip(loose(store, bytes.fromhex(day.read_text().strip())))
+    answer = own_home.run(root, "doctor", "--json").json
+    (found,) = [check["found"] for check in answer["checks"] if check["check"] == "store"]
+    assert f"the record {day.read_text().strip()} of a snapshot on {day.name} is damaged" in found

@@ -256,7 +256,7 @@ def test_hunks_of_a_file_that_changes_meanwhile(home: Home, project: str, hunks:
             put(project, {"f.txt": numbered(40, l3=b"mine", l20=b"b", l37=b"c")})
         terminal.type(f"{answer}\n".encode())
     terminal.wait_for(b"f.txt is in conflict: overwrite, keep or skip it")
-    assert b"something changed meanwhile" in terminal.seen
+    assert b"something has changed since" in terminal.seen
     terminal.type(b"q\n")
     assert terminal.finish().code == 1
     assert read(project, "f.txt") == numbered(40, l3=b"mine", l20=b"b", l37=b"c")
@@ -485,7 +485,7 @@ def test_a_newer_step_is_not_undone_instead_of_the_one_that_was_shown(
     newer = take(home, project, "codex", {"newer.txt": b"n\n"})
     terminal.type(b"y\n")
     terminal.wait_for(b"[y/N/d/?]", 2)
-    assert b"something changed meanwhile" in terminal.seen
+    assert b"something has changed since" in terminal.seen
     assert f"would undo    {newer[:SHORTEST]}".encode() in terminal.seen
     assert read(project, "newer.txt") == b"n\n"
     newest = take(home, project, "codex", {"newest.txt": b"n\n"})

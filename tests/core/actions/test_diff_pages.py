@@ -12,7 +12,7 @@ import pytest
 from snapd.model.call import Call
 from snapd.model.errors import StoreCorrupt
 from snapd.model.snapshot import EMPTY_TREE, EXECUTABLE, REGULAR, TREE, TreeEntry
-from snapd.model.trees import changes, files, is_among
+from snapd.model.trees import changes, count_files, files, is_among
 from snapd.store.objects.codec import decode_tree, differing_entries
 from snapd.store.store import Store
 from tests.core.compare.test_diffs import both, moved_text
@@ -90,6 +90,7 @@ def test_a_walk_goes_on_where_it_ended(seed: int) -> None:
     for change in found:
         for entry, model in ((change.old, before), (change.new, behind)):
             assert (None if entry is None else (entry.mode, entry.oid)) == model.get(change.path)
+    assert count_files(trees.read, new) == len(behind)
     ends = {*wanted, *before, *behind, *NAMES, b"", b"a/", b"a/a", b"zzz", b"a.", b"a/\xff"}
     for after in sorted(ends):
         assert [change.path for change in changes(trees.read, old, new, after=after)] == [

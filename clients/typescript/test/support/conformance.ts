@@ -88,7 +88,7 @@ function misfitOfObject(pattern: Record<string, Json>, value: Json, kept: Kept, 
   const { $use, $is, $keep, $contains, $has } = pattern;
   if ($use !== undefined) return misfit(used($use, kept), value, kept, at);
   if (typeof $is === "string") {
-    if (KINDS[$is]?.(value) !== true) return `${at}: ${shown} is no ${$is}`;
+    if (KINDS[$is]?.(value) !== true) return `${at}: ${shown} is not: ${$is}`;
     if (typeof $keep === "string") kept.set($keep, value);
     return undefined;
   }
@@ -97,14 +97,14 @@ function misfitOfObject(pattern: Record<string, Json>, value: Json, kept: Kept, 
     return has ? undefined : `${at}: ${shown} does not contain ${$contains}`;
   }
   if (Array.isArray($has)) {
-    if (!Array.isArray(value)) return `${at}: ${shown} is no array`;
+    if (!Array.isArray(value)) return `${at}: ${shown} is not an array`;
     return first($has, (wanted) =>
       value.some((each) => misfit(wanted, each, kept, at) === undefined)
         ? undefined
         : `${at}: nothing in ${shown} fits ${JSON.stringify(wanted)}`,
     );
   }
-  if (!isObject(value)) return `${at}: ${shown} is no object`;
+  if (!isObject(value)) return `${at}: ${shown} is not an object`;
   return first(Object.entries(pattern), ([name, wanted]) => {
     const found = value[name];
     if (isObject(wanted) && wanted["$absent"] === true) {
