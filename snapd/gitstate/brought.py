@@ -139,7 +139,7 @@ class _Move:
         commit = self._commit(oid)
         if commit is not None:
             # the third parent has the files that git did not track
-            untracked = [found for parent in commit.parents[2:] if (found := self._commit(parent)) is not None]
+            untracked = [each for parent in commit.parents[2:] if (each := self._commit(parent)) is not None]
             yield from (each.tree for each in (commit, *untracked))
 
     def _commit(self, oid: ObjectId | None) -> _Commit | None:

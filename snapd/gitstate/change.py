@@ -47,8 +47,8 @@ class GitState:
 
     def file(self, path: bytes) -> bytes | None:
         """Returns a file of the state; None if it has none, or a directory."""
-        found = file_at(self._objects.entry_in, self.tree, path)
-        return None if found is None else self._objects.read_blob(found.oid)
+        entry = file_at(self._objects.entry_in, self.tree, path)
+        return None if entry is None else self._objects.read_blob(entry.oid)
 
     def has(self, path: bytes) -> bool:
         """Whether the state has a file or directory."""
@@ -82,8 +82,8 @@ class GitState:
 
     def refs_changed(self, after: GitState) -> list[bytes]:
         """Returns the names of the refs that are not as before in a later state, without those in `packed-refs`."""
-        found = changes(self._objects.read_tree, self.tree, after.tree)
-        return [each.path for each in found if each.path.startswith(_REFS)]
+        moved = changes(self._objects.read_tree, self.tree, after.tree)
+        return [each.path for each in moved if each.path.startswith(_REFS)]
 
     @property
     def staged(self) -> int:

@@ -92,13 +92,13 @@ def staged(
                 same.append(path + b"/")
             else:
                 pending.append((path + b"/", entry.oid))
-    found: Staged = {}
+    staged: Staged = {}
     for path, mode, oid, stage in _entries(index, sorted(same), read_tree):
-        lines = found.setdefault(path, [])
+        lines = staged.setdefault(path, [])
         if stage or committed.get(path) != (mode, oid):
             lines.append((mode, oid, stage))
-    found |= {path: [(0, NO_ID, 0)] for path in committed if path not in found}
-    return {path: found[path] for path in sorted(found) if found[path]}
+    staged |= {path: [(0, NO_ID, 0)] for path in committed if path not in staged}
+    return {path: staged[path] for path in sorted(staged) if staged[path]}
 
 
 def _entries(
@@ -125,18 +125,18 @@ def _mode(mode: int) -> int:
     return mode if mode >> 12 != REGULAR >> 12 else EXECUTABLE if mode & 0o100 else REGULAR
 
 
-def encode_staged(found: Staged) -> bytes:
+def encode_staged(staged: Staged) -> bytes:
     """Encodes what is staged as input for `git update-index -z --index-info`, apart from intents to add."""
     return b"".join(
         b"%06o %s %d\t%s\0" % (mode, oid.hex().encode(), stage, path)
-        for path, lines in found.items()
+        for path, lines in staged.items()
         for mode, oid, stage in lines
     )
 
 
 def decode_staged(data: bytes) -> Staged:
     """Decodes the result of `encode_staged`."""
-    found: Staged = {}
+    staged: Staged = {}
     for mode, oid, stage, path in _LINE.findall(data):
-        found.setdefault(path, []).append((int(mode, 8), bytes.fromhex(oid.decode()), int(stage)))
-    return found
+        staged.setdefault(path, []).append((int(mode, 8), bytes.fromhex(oid.decode()), int(stage)))
+    return staged

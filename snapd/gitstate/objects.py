@@ -151,15 +151,15 @@ class ProjectObjects:
 
     def read(self, oid: ObjectId) -> tuple[ObjectKind, bytes]:
         """Reads an object; raises `StoreCorrupt` if it is missing or damaged."""
-        found = self._packs.read(oid) or read_whole(object_path(self.objects, oid), oid)
-        if found is None:
+        result = self._packs.read(oid) or read_whole(object_path(self.objects, oid), oid)
+        if result is None:
             raise StoreCorrupt(f"object {oid.hex()} of the project is missing", object=oid.hex())
-        return found
+        return result
 
     def describe(self, oid: ObjectId) -> tuple[ObjectKind, int]:
         """Returns the type and the size of an object; raises as `read`."""
-        found = self._packs.describe(oid) or describe(object_path(self.objects, oid), oid)
-        return found or (self.read(oid)[0], 0)
+        result = self._packs.describe(oid) or describe(object_path(self.objects, oid), oid)
+        return result or (self.read(oid)[0], 0)
 
     def has_any(self, wanted: Collection[ObjectId]) -> bool:
         """Whether any of these objects is here."""
@@ -281,22 +281,22 @@ class ProjectObjects:
 
         Nothing in the store names contents that git never had.
         """
-        if not (found := self._among(contents)):
+        if not (purged := self._among(contents)):
             return
-        self._purged = self.purged | found
+        self._purged = self.purged | purged
         lines = b"".join(oid.hex().encode() + b"\n" for oid in sorted(self._purged))
         write_file(os.path.join(self._directory, _PURGED), lines)
         remove_tempfiles(self._directory, at_once=True)
         for name in pack_names(self.pack_directory):
             path = os.path.join(self.pack_directory, name)
             index = PackIndex.load_checked(path)
-            if not index.among(found):
+            if not index.among(purged):
                 continue
             if staying := index.ids() - self._purged:
                 with closing(PackRewrite(self, path, index, staying)) as rewrite:
                     rewrite.write(call)
             self._remove(name)
-        for oid in found:
+        for oid in purged:
             remove_if_there(object_path(self.objects, oid))
         self._packs.forget()
 

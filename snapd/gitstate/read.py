@@ -311,7 +311,7 @@ class _Reading:
         elif stat.S_ISREG(status.st_mode):
             data = read_bounded(path, _MOST_BYTES)
             if name == b"packed-refs":
-                data = b"".join(found[0] for found in _PACKED_LINES.finditer(data))
+                data = b"".join(line[0] for line in _PACKED_LINES.finditer(data))
             oid = self._batch.blob(data)
         else:
             return

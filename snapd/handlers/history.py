@@ -112,9 +112,9 @@ def operation(result: Operation) -> wire.Operation:
     )
 
 
-def git_change(found: GitChange | None) -> git.GitChange | None:
+def git_change(change: GitChange | None) -> git.GitChange | None:
     """Converts a change of the git state."""
-    return None if found is None else convert.to_wire(git.GitChange, found)
+    return None if change is None else convert.to_wire(git.GitChange, change)
 
 
 def files(root: bytes, summaries: Iterable[FileSummary]) -> list[FileChange]:

@@ -102,16 +102,16 @@ class GitOutcome:
 
 def net(changes: Iterable[GitChange]) -> GitChange | None:
     """Adds up changes, oldest first; None if nothing is left. What others changed in between is ignored."""
-    found = tuple(changes)
+    changes = tuple(changes)
     refs: dict[str, RefChange] = {}
-    for each in chain.from_iterable(change.refs for change in found):
+    for each in chain.from_iterable(change.refs for change in changes):
         refs[each.ref] = attrs.evolve(each, before=refs.get(each.ref, each).before)
-    repositories = [change.repository for change in found if change.repository is not None]
+    repositories = [change.repository for change in changes if change.repository is not None]
     whole = GitChange(
-        _joined(change.head for change in found),
+        _joined(change.head for change in changes),
         tuple(refs[name] for name in sorted(refs) if name == STASH or refs[name].before != refs[name].after),
-        _joined((change.staged for change in found), is_count=True),
-        _joined(change.operation for change in found),
+        _joined((change.staged for change in changes), is_count=True),
+        _joined(change.operation for change in changes),
         # created and deleted again, or the other way round
         repositories[-1] if len(repositories) % 2 else None,
     )

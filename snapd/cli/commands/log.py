@@ -466,8 +466,8 @@ def _words(entry: dict[str, Any], sessions: Mapping[str, dict[str, Any]]) -> tup
     # it has no id but that of the snapshot after it
     name = short(entry["after"])
     if entry["kind"] == "user":
-        said = git_line(entry["git"]) if "git" in entry and not entry["files"] else changed(entry["files"])
-        return name, "unknown" if "unknown" in entry else "you", said
+        text = git_line(entry["git"]) if "git" in entry and not entry["files"] else changed(entry["files"])
+        return name, "unknown" if "unknown" in entry else "you", text
     who = agent_or_id(sessions[entry["sessionId"]]) if "sessionId" in entry else "you"
     text = ", ".join(map(short, entry.get("steps") or ()))
     return name, who, f"{entry['kind']} {text}".rstrip()

@@ -151,7 +151,7 @@ class History:
             )
         if seen is not None and query.session_id is None and self._touches(seen.before.tree, seen.after.tree, names):
             files = self._step_changes.users(seen, call, renames=query.renames)
-            git = self._step_changes.git_change([event], lambda found: not found) if not names else None
+            git = self._step_changes.git_change([event], lambda steps: not steps) if not names else None
             if files or git or (not seen.steps and seen.before != seen.after):
                 unknown = any(self._is_elsewhere(file.path) for file in files)
                 trees = seen.before.tree, seen.after.tree

@@ -131,7 +131,7 @@ class StepChanges:
     def _git(self, step_ids: Collection[StepId]) -> GitChange | None:
         """Returns how some steps together changed the git state, even if it was taken back; None if they did not."""
         events = {event.seq: event for step_id in step_ids for event in self._timeline.git_events_of(step_id)}
-        return self.git_change([events[seq] for seq in sorted(events)], lambda found: not found.isdisjoint(step_ids))
+        return self.git_change([events[seq] for seq in sorted(events)], lambda steps: not steps.isdisjoint(step_ids))
 
     def git_change(self, events: Iterable[Event], wanted: Callable[[frozenset[StepId]], bool]) -> GitChange | None:
         """Adds up the changes of the git state before some events, oldest first, whose owners are `wanted`."""
@@ -164,8 +164,8 @@ class StepChanges:
             if seen.before == seen.after:
                 continue
             # a step that names its files owns no change of git
-            found = owners(b"", self.authors(event.seen.steps), lambda *_: False)
-            if wanted(frozenset(found)):
+            owning = owners(b"", self.authors(event.seen.steps), lambda *_: False)
+            if wanted(frozenset(owning)):
                 before = moves.pop().before if moves and moves[-1].after == seen.before else seen.before
                 moves.append(GitMove(before, seen.after))
         return tuple(moves)

@@ -368,8 +368,8 @@ class EventQueries(Queries):
     @property
     def first_git(self) -> int | None:
         """When the first event with a git state was recorded, in milliseconds since 1970; None if there is none."""
-        found: int | None = self._value("SELECT MIN(milliseconds) FROM events WHERE git IS NOT NULL")
-        return found
+        result: int | None = self._value("SELECT MIN(milliseconds) FROM events WHERE git IS NOT NULL")
+        return result
 
     def git_events_of(self, step_id: StepId) -> tuple[Event, ...]:
         """Lists those of `events_of` before which the git state changed."""
