@@ -89,7 +89,8 @@ def with_short_ids(backend: Backend, answer: T) -> T:
 
     def shorten(value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: shorten(below) for key, below in value.items()}
+            # the ids in a change of the folder's own git are not snapd's
+            return {key: below if key == "git" else shorten(below) for key, below in value.items()}
         return [shorten(below) for below in value] if isinstance(value, list) else shown.get(value, value)
 
     shortened: T = shorten(answer)

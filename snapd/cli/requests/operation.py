@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.terminal.asking import confirmed, decide, declined
 from snapd.cli.terminal.layout import printable
-from snapd.cli.terminal.naming import file_title, git_line, short
+from snapd.cli.terminal.naming import file_title, short
 from snapd.cli.terminal.output import Painter, counted, print_json
 from snapd.cli.terminal.plans import changing_rows, file_lines, total, unit_lines, visible_file_count
 from snapd.cli.terminal.reasons import STYLES, excerpt, excerpts, format_overwritten, format_uncaptured, signature_words
 from snapd.model.errors import PlanChanged
-from snapd.wire.words import ELSEWHERE_REASONS, GIT_PART_REASONS
+from snapd.wire.words import ELSEWHERE_REASONS, git_lines, moves_git
 
 from .connection import ask
 from .names import file_of
@@ -114,8 +114,7 @@ def _confirmed(options: argparse.Namespace, backend: Backend, method: Any, param
     """Shows a plan and asks; raises `PlanChanged` if the plan is different by the time that the diff is shown."""
     touched = [row for row in plan["files"] if row["outcome"] != "unchanged"]
     changed = changing_rows(plan)
-    git = plan.get("git", {})
-    is_git_changed = bool(git) and "left" not in git and git_line(git["changes"]) != ""
+    is_git_changed = moves_git(plan.get("git"))
     if not changed and not is_git_changed:
         return True
     # standard output is for the result alone
@@ -197,13 +196,11 @@ def _git_lines(painter: Painter, result: dict[str, Any], changes: str) -> list[s
     """Returns lines about the folder's own git; `changes` begins the one about what changes."""
     if "git" not in result:
         return []
-    git, words = result["git"], git_line(result["git"]["changes"])
-    if "left" in git:
-        return [painter.paint(f"git stays as it is: {words}; --git takes that back, too", "yellow")]
-    lines = [f"{changes}: {words}"] if words else []
-    reasons = [(each["part"], each["reason"]) for each in git.get("reasons", ())]
-    left = [f"left in git: {printable(part)}: {GIT_PART_REASONS.get(reason, reason)}" for part, reason in reasons]
-    return [*lines, *(painter.paint(line, "red") for line in left)]
+    git = result["git"]
+    lines = [printable(line) for line in git_lines(git, "--git", changes)]
+    changed = int(moves_git(git))
+    colour = "yellow" if "left" in git else "red"
+    return [*lines[:changed], *(painter.paint(line, colour) for line in lines[changed:])]
 
 
 def _takeover_lines(method: str, result: dict[str, Any]) -> list[str]:
