@@ -338,7 +338,7 @@ def diff(parts: Sequence[bytes], *, exact: bool) -> DiffResult:
 
 def file_change(root: bytes, delta: FileDelta) -> wire.FileChange:
     """Converts a changed file without its contents."""
-    return to_wire(wire.FileChange, delta, root, renamed_from=None, shared=None, shared_with=None)
+    return to_wire(wire.FileChange, delta, root, renamed_from=None, shared=None, shared_with=None, by_git=None)
 
 
 class PagedRequest:

@@ -347,6 +347,7 @@ class FileSummary:
     deletions: int
     binary: bool  # git considers either side binary
     shared_with: tuple[StepId, ...] = ()  # steps of other sessions that may also have changed it
+    by_git: bool = False  # whether git put it there, and the step wrote none of it
     renamed_from: RelPath | None = None  # its path before a move; a stored summary has two files then
 
     @property
@@ -357,15 +358,18 @@ class FileSummary:
 
 @attrs.frozen
 class Summary:
-    """What a step itself changed, without its parts: files by path, and how many empty directories changed."""
+    """What a step itself changed, without its parts: files by path, and how many empty directories changed.
+
+    The files include those that git put there meanwhile.
+    """
 
     files: tuple[FileSummary, ...]
     directories: int
 
     @property
     def is_empty(self) -> bool:
-        """Whether it changed nothing."""
-        return not self.files and not self.directories
+        """Whether it changed nothing itself."""
+        return all(file.by_git for file in self.files) and not self.directories
 
 
 @attrs.frozen

@@ -157,6 +157,10 @@ class FileChange:
         Literal[True] | None, "Steps of other sessions were open too, so the change belongs to several sessions."
     ] = None
     shared_with: Annotated[list[str] | None, "The ids of these steps. Present if the change is `shared`."] = None
+    by_git: Annotated[
+        Literal[True] | None,
+        "Git put it there during the step, by a checkout or a pull, say: nobody of the step wrote it. See [Git](#git).",
+    ] = None
 
 
 @attrs.frozen(kw_only=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from snapd.model.call import Call
 from tests.core.actions.reviewing import Reviewer
 from tests.sharing.test_projection import compare
 from tests.support.sessions import Agents, at_work
@@ -30,6 +31,13 @@ def blame(agents: Agents, name: str) -> list[tuple[str, int]]:
     return result
 
 
+def by_git(agents: Agents, step: str) -> dict[bytes, bool]:
+    """The files that a step shows, and which of them git put there."""
+    sessions = agents.bench.workspace.sessions
+    view = sessions.shown(sessions.known_step(step), Call())
+    return {file.path: file.by_git for file in view.files or ()}
+
+
 @pytest.fixture
 def place(tmp_path: Path) -> tuple[Agents, Path]:
     """A repository with a second branch, which differs in three files, and a session."""
@@ -48,7 +56,8 @@ def place(tmp_path: Path) -> tuple[Agents, Path]:
 
 def test_a_checkout_is_nobodys(place: tuple[Agents, Path]) -> None:
     agents, folder = place
-    agents.step("s", lambda: git(folder, "checkout", "-q", "topic"))
+    step = agents.step("s", lambda: git(folder, "checkout", "-q", "topic"))
+    assert by_git(agents, step) == {b"a": True, b"b": True, b"new": True}
     reviewer = Reviewer(agents)
     assert reviewer.pending() == {}
     assert blame(agents, "a") == [("before", 3)]
@@ -65,6 +74,7 @@ def test_the_agents_own_edit_beside_a_checkout_stays_its_own(place: tuple[Agents
         git(folder, "commit", "-qam", "more")
 
     step = agents.step("s", work)
+    assert by_git(agents, step) == {b"a": True, b"b": True, b"new": False, b"own": False}
     reviewer = Reviewer(agents)
     assert reviewer.pending().keys() == {"new", "own"}
     assert blame(agents, "a") == [("before", 3)]

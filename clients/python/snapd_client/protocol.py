@@ -1198,6 +1198,8 @@ class FileChange(_FileChangeRequired, total=False):
     """Steps of other sessions were open too, so the change belongs to several sessions."""
     sharedWith: list[str]
     """The ids of these steps. Present if the change is `shared`."""
+    byGit: Literal[True]
+    """Git put it there during the step, by a checkout or a pull, say: nobody of the step wrote it. See Git."""
 
 
 class _UncapturedRequired(TypedDict):

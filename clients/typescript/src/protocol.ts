@@ -800,6 +800,8 @@ export interface FileChange {
   shared?: true;
   /** The ids of these steps. Present if the change is `shared`. */
   sharedWith?: string[];
+  /** Git put it there during the step, by a checkout or a pull, say: nobody of the step wrote it. See Git. */
+  byGit?: true;
 }
 
 /** A file that no snapshot has, because it is ignored or was skipped, and what happened to it. */

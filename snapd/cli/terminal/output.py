@@ -98,7 +98,8 @@ def summary(painter: Painter, diffs: Iterable[dict[str, Any]], width: int | None
         bar = max(0, min(_BAR_WIDTH, room - max(column, columns(name)) - 1))
         line = f"{start}{counts(painter, row)} {_bar(painter, row, bar, most)}"
         lines.append(line.rstrip())
-    added, deleted = (sum(row[key] for row in rows) for key in ("additions", "deletions"))
+    own = [row for row in rows if not row.get("byGit")]
+    added, deleted = (sum(row[key] for row in own) for key in ("additions", "deletions"))
     files = counted(len(rows), "file")
     total = f"{files} changed, {painter.paint(f'+{added}', 'green')} {painter.paint(f'-{deleted}', 'red')}"
     return "\n".join([*lines, total])
@@ -128,7 +129,8 @@ def count_words(row: dict[str, Any]) -> list[tuple[str, str]]:
     """Returns how much of a file changed, in parts with their styles."""
     if row["binary"] or row.get("tooLarge"):
         return [("binary" if row["binary"] else "over 10 MB", "dim")]
-    return [(f"+{row['additions']}", "green"), (" ", ""), (f"-{row['deletions']}", "red")]
+    by_git = [(" by git", "dim")] if row.get("byGit") else []
+    return [(f"+{row['additions']}", "green"), (" ", ""), (f"-{row['deletions']}", "red"), *by_git]
 
 
 def state_spans(state: str) -> list[tuple[str, str]]:

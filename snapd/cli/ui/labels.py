@@ -107,12 +107,14 @@ def age(at: str, now: datetime) -> str:
 
 def counts_of(file: dict[str, Any]) -> Spans:
     """Returns how much of a file changed, and whether others may have changed it too."""
+    if file.get("byGit"):
+        return [("by git", "dim")]
     shared = [(" shared", "yellow")] if file.get("shared") else []
     return [*_counts([file]), *shared]
 
 
 def _counts(files: Iterable[dict[str, Any]]) -> Spans:
-    rows = list(files)
+    rows = [row for row in files if not row.get("byGit")]
     if not rows:
         return []
     if all(row["binary"] for row in rows):

@@ -98,7 +98,7 @@ class Activity:
         for step in work.steps:
             call.check()
             view = self._sessions.shown(step, call)
-            files.update(file.path for file in view.files or ())
+            files.update(file.path for file in view.files or () if not file.by_git)
             if step.state == "partly":
                 problems.append(StepProblem(view, "conflict"))
             if view.uncaptured:

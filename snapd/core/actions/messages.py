@@ -92,7 +92,8 @@ class Messages:
         additions = deletions = 0
         for step in steps:
             call.check()
-            changed = () if step.state == "open" else self._step_changes.summary(step, call).files
+            summary = () if step.state == "open" else self._step_changes.summary(step, call).files
+            changed = [file for file in summary if not file.by_git]
             for file in changed:
                 files.add(file.path)
                 additions += file.additions
@@ -242,7 +243,7 @@ class SessionNews:
         own: set[RelPath] = set()
         for step in self._store.timeline.steps(session_id) if differing else ():
             if step.state != "open":
-                own.update(file.path for file in self._step_changes.summary(step, call).files)
+                own.update(file.path for file in self._step_changes.summary(step, call).files if not file.by_git)
         if differing.isdisjoint(own):
             return ()
         result = self._step_changes.between(before, now, call)

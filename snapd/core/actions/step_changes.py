@@ -100,9 +100,14 @@ class StepChanges:
             return step.summary
         next_seq = self._timeline.next_seq
         own = self.own(step)
+        is_gits = any(span.by_git for span in self._timeline.spans(step.step_id))
         # a file that the step made and deleted does not count
-        chains = {path: chain for path, chain in own.files.items() if chain[0].old or chain[-1].new}
-        files = tuple(self._summary_of(path, chain, call) for path, chain in chains.items())
+        files = tuple(
+            attrs.evolve(self._summary_of(path, chain, call), by_git=path not in own.files)
+            for path, chain in (self.own(step, with_git=True) if is_gits else own).files.items()
+            for chain in [own.files.get(path, chain)]
+            if chain[0].old or chain[-1].new
+        )
         summary = Summary(files, len(own.directories))
         if step.ended is not None:
             self._timeline.keep_summary(step.step_id, summary, next_seq)
@@ -380,6 +385,7 @@ def _joined(first: FileSummary, second: FileSummary) -> FileSummary:
         additions=first.additions + second.additions,
         deletions=first.deletions + second.deletions,
         binary=first.binary or second.binary,
+        by_git=first.by_git and second.by_git,
         shared_with=joined(first.shared_with, second.shared_with),
     )
 

@@ -43,7 +43,7 @@ _MADE = {"made_directories": "made", "removed_directories": "removed"}
 _CONVERTER = make_converter(
     {
         Effect: Shape(row=("path", "old", "new")),
-        FileSummary: Shape(row=("path", "status", "additions", "deletions", "binary", "shared_with")),
+        FileSummary: Shape(row=("path", "status", "additions", "deletions", "binary", "shared_with", "by_git")),
         Intent: Shape({**_MADE, "linked": "together", "step_id": "step"}),
         Operated: Shape(always=("turned", "undoes", "message_id", "part_id", "root")),
         Summary: Shape(row=("files", "directories")),

@@ -188,7 +188,7 @@ def test_an_intent() -> None:
 
 def test_what_the_database_has() -> None:
     summary = Summary((FileSummary(b"\xff", "added", 1, 2, False, ("b",)),), 3)
-    assert encode_summary(summary) == r'[[["\udcff","added",1,2,false,["b"]]],3]'
+    assert encode_summary(summary) == r'[[["\udcff","added",1,2,false,["b"],false]],3]'
     assert decode_summary(encode_summary(summary)) == summary
     assert encode_claims((b"\xff",)) == r'["\udcff"]'
     assert decode_claims(encode_claims((b"\xff",))) == (b"\xff",)
