@@ -147,6 +147,17 @@ export const ERROR_TITLES: Readonly<Record<string, string>> = {
   planChanged: "plan changed meanwhile",
 };
 
+export const GIT_PART_REASONS: Readonly<Record<string, string>> = {
+  moved: "it has changed since",
+  checkedOut: "it is checked out",
+  checkedOutElsewhere: "another work tree has it checked out",
+  locked: "git is at work: a lock file exists",
+  missing: "objects that it needs are missing",
+  unrecorded: "it was not recorded",
+  shared: "another agent may have changed it too",
+  failed: "git refused",
+};
+
 export const AGENTS: Readonly<Record<string, { readonly title: string; readonly colour: string }>> = {
   claude: { title: "Claude Code", colour: "orange" },
   codex: { title: "Codex", colour: "teal" },
