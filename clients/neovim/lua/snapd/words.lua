@@ -32,7 +32,7 @@ M.REASONS = {
   tooLarge = "too large",
   unreadable = "cannot be read",
   unsavedInEditor = "an editor has unsaved text of it",
-  byGit = "git put it there; --git takes it back",
+  byGit = "git put it there",
   unstable = "keeps changing",
   unsupportedName = "its name is not supported",
 }
@@ -144,6 +144,17 @@ M.ERROR_TITLES = {
   fileChanged = "file changed meanwhile",
   signingFailed = "signing failed",
   planChanged = "plan changed meanwhile",
+}
+
+M.GIT_PART_REASONS = {
+  moved = "it has changed since",
+  checkedOut = "it is checked out",
+  checkedOutElsewhere = "another work tree has it checked out",
+  locked = "git is at work: a lock file exists",
+  missing = "objects that it needs are missing",
+  unrecorded = "it was not recorded",
+  shared = "another agent may have changed it too",
+  failed = "git refused",
 }
 
 M.AGENTS = {
