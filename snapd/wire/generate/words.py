@@ -29,9 +29,9 @@ _LISTS = (
     ("ABSENT_REASONS", words.ABSENT_REASONS),
     ("PALETTE", words.PALETTE),
 )
-_TYPESCRIPT = """
+_TYPESCRIPT = r"""
 /** What every face calls reasons, outcomes, states, operations, errors and agents. */
-import type { OutcomeKind, RevertKind, Step } from "./protocol.js";
+import type { GitChange, GitOutcome, GitRef, OutcomeKind, RevertKind, Step } from "./protocol.js";
 
 /** A colour for an agent: on a light ground and on a dark one as CSS writes it, and among the 256 of terminals. */
 export interface AgentColour {
@@ -77,6 +77,41 @@ export function isEmpty(step: Step): boolean {
   if (step.state === "open" || step.late === true || step.git !== undefined) return false;
   if (filled(step.files) || filled(step.uncaptured)) return false;
   return step.partId !== undefined || (step.tool ?? step.description ?? step.messageId) === undefined;
+}
+
+/** How the folder's own git changed, in a line: "main 5f3c21a → 9a1b22c, branch topic deleted". */
+export function gitWords({ repository, head, refs, staged, operation }: GitChange): string {
+  const parts = repository === undefined ? [] : [`repository ${repository}`];
+  if (head !== undefined) parts.push(`HEAD ${refName(head.before)} → ${refName(head.after)}`);
+  parts.push(...refs.map(refWords));
+  if (staged !== undefined) parts.push(`staged ${staged.before} → ${staged.after}`);
+  if (operation !== undefined && operation.before !== "none") parts.push(`${operation.before} ended`);
+  if (operation !== undefined && operation.after !== "none") parts.push(`${operation.after} in progress`);
+  return parts.join(", ");
+}
+
+/** The parts of git that were left, each with the reason: "refs/heads/topic: it has changed since". */
+export function gitReasons(git: GitOutcome | undefined): string[] {
+  return (git?.reasons ?? []).map(({ part, reason }) => `${part}: ${own(GIT_PART_REASONS, reason) ?? reason}`);
+}
+
+/** Whether git is changed, and not only what stays. */
+export function movesGit(git: GitOutcome | undefined): boolean {
+  return git !== undefined && git.left !== true && gitWords(git.changes) !== "";
+}
+
+function refWords({ ref, before, after }: GitRef): string {
+  const kind = ref.startsWith("refs/heads/") ? "branch " : ref.startsWith("refs/tags/") ? "tag " : "";
+  const name = ref.replace(/^refs\/(heads\/|tags\/)?/, "");
+  if (after === undefined) return `${kind}${name} deleted`;
+  if (before === undefined) return `${kind}${name} created at ${refName(after)}`;
+  return before === after ? `${name} changed` : `${name} ${refName(before)} → ${refName(after)}`;
+}
+
+/** Shortens the full name of a branch, or the id of a commit. */
+function refName(value: string): string {
+  const name = value.replace(/^ref: /, "");
+  return name.includes("/") ? name.replace(/^refs\/heads\//, "") : name.slice(0, 7);
 }
 
 function filled(list: readonly unknown[] | undefined): boolean {

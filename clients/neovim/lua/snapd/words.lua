@@ -32,7 +32,7 @@ M.REASONS = {
   tooLarge = "too large",
   unreadable = "cannot be read",
   unsavedInEditor = "an editor has unsaved text of it",
-  byGit = "git put it there; --git takes it back",
+  byGit = "git put it there",
   unstable = "keeps changing",
   unsupportedName = "its name is not supported",
 }
