@@ -6,6 +6,7 @@ import shlex
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from snapd.backend import only_whole_step
 from snapd.model.errors import SnapdError
 from snapd.wire.words import (
     ELSEWHERE_REASONS,
@@ -74,10 +75,9 @@ def done(result: StepsOutcome, name: str, folder: str, *, redone: bool = False) 
 
 def file_lines(result: StepsOutcome, *, redone: bool) -> str:
     """Lists the outcome of each file, and what becomes of git; `result` has `details`."""
-    every = {step["stepId"] for step in result["steps"]}
-    names = [step["stepId"] for step in result["steps"] if step.get("parentStepId") not in every]
     # once it is undone, only its name leads to a step
-    how = f"/undo {names[0]} --git" if "plan" not in result and not redone and len(names) == 1 else "--git"
+    name = None if "plan" in result or redone else only_whole_step(result["steps"])
+    how = "--git" if name is None else f"/undo {name} --git"
     rows = result["files"]
     words = {**_OUTCOMES, **(_REDONE if redone else {})}
     why = _whys(result)

@@ -6,6 +6,7 @@ import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
+from snapd.backend import only_whole_step
 from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.terminal.asking import confirmed, decide, declined
 from snapd.cli.terminal.layout import printable
@@ -185,19 +186,21 @@ def _print_done(
         tail = [how, *tail]
     room = visible_file_count(len(head) + len(tail) + 1, everything=options.all_files, terminal=sys.stdout.isatty())
     lost = _lost_lines(painter, method, result)
-    git = _git_lines(painter, result, "git")
+    # once it is undone, only its name leads to a step
+    name = only_whole_step(result["steps"]) if method == "session/undo" else None
+    git = _git_lines(painter, result, "git", "--git" if name is None else f"'snapd undo {short(name)} --git'")
     for line in [*head, *file_lines(painter, result, room, planned=False), *lost, *git]:
         print(line)
     for line in tail:
         print(painter.paint(line, "dim"))
 
 
-def _git_lines(painter: Painter, result: dict[str, Any], changes: str) -> list[str]:
-    """Returns lines about the folder's own git; `changes` begins the one about what changes."""
+def _git_lines(painter: Painter, result: dict[str, Any], changes: str, how: str = "--git") -> list[str]:
+    """Returns lines about the folder's own git; `changes` begins the one about what changes, `how` takes it back."""
     if "git" not in result:
         return []
     git = result["git"]
-    lines = [printable(line) for line in git_lines(git, "--git", changes)]
+    lines = [printable(line) for line in git_lines(git, how, changes)]
     changed = int(moves_git(git))
     colour = "yellow" if "left" in git else "red"
     return [*lines[:changed], *(painter.paint(line, colour) for line in lines[changed:])]

@@ -216,6 +216,7 @@ def _changed(
     rows = sorted(outcome["files"], key=lambda row: _ORDER.get(row["outcome"], len(_ORDER)))
     left = sum(row["outcome"] in _ORDER for row in rows)
     details = outcome["details"]
+    how = "`undo` with `step` and `git`" if status == "done" else "`git`"
     diff, cut_note = cut(details["diff"])
     return ChangeResult(
         status=status,
@@ -231,7 +232,7 @@ def _changed(
         diff=diff,
         steps=[structure(step, ReversedStep) for step in outcome["steps"]] if "steps" in outcome else None,
         before=outcome["before"] if status == "done" else None,
-        git=git_lines(outcome["git"], "`git`") if "git" in outcome else None,
+        git=git_lines(outcome["git"], how) if "git" in outcome else None,
         unanswered=unanswered or None,
         differs=differs or None,
     )
