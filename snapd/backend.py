@@ -12,7 +12,7 @@ from snapd.model import errors as core_errors
 from snapd.model.errors import IoError, SnapdError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
     from snapd_client import Cancellation, Client, Progress
     from snapd_client.methods import typed
@@ -89,11 +89,19 @@ def with_short_ids(backend: Backend, answer: T) -> T:
 
     def shorten(value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: shorten(below) for key, below in value.items()}
+            # the ids in a change of the folder's own git are not snapd's
+            return {key: below if key == "git" else shorten(below) for key, below in value.items()}
         return [shorten(below) for below in value] if isinstance(value, list) else shown.get(value, value)
 
     shortened: T = shorten(answer)
     return shortened
+
+
+def only_whole_step(steps: Sequence[Any]) -> str | None:
+    """Returns the id of the one step that is no part of another of these; None if there are more, or none."""
+    every = {step["stepId"] for step in steps}
+    names = [str(step["stepId"]) for step in steps if step.get("parentStepId") not in every]
+    return names[0] if len(names) == 1 else None
 
 
 def pages(ask: Callable[[Any, Any], Any], method: str, params: Mapping[str, Any], key: str) -> Iterator[Any]:

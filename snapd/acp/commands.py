@@ -10,6 +10,7 @@ import attrs
 
 from snapd.backend import with_short_ids
 from snapd.model.errors import InvalidParams, NothingToUndo, PlanChanged, UnknownStep
+from snapd.wire.words import moves_git
 
 from .messages import Offer
 from .notices import NOTHING_RECORDED, done, file_lines, turn_lines
@@ -27,11 +28,17 @@ if TYPE_CHECKING:
 Method = Literal["session/undo", "session/redo"]
 
 OFFERS = (
-    Offer("undo", "Undo what the last prompt changed in your files (snapd)", "a number of prompts, or a step"),
-    Offer("redo", "Redo what /undo undid last (snapd)", "a number of prompts"),
+    Offer(
+        "undo",
+        "Undo what the last prompt changed in your files (snapd)",
+        "a number of prompts, or a step; --git for git, too",
+    ),
+    Offer("redo", "Redo what /undo undid last (snapd)", "a number of prompts; --git for git, too"),
     Offer("steps", "List what the agent changed, step by step (snapd)", "a number of prompts"),
 )
-_COMMAND = re.compile(r"/(?P<name>undo|redo|steps)(?:[ \t]+(?P<rest>\S+))?", re.ASCII)
+_COMMAND = re.compile(
+    r"/(?P<name>undo|redo|steps)(?P<git>[ \t]+--git)?(?:[ \t]+(?P<rest>\S+))?(?P<git_last>[ \t]+--git)?", re.ASCII
+)
 _COUNT = re.compile(r"[1-9][0-9]{0,2}", re.ASCII)
 _STEP = re.compile(r"[0-9a-f]{4,64}", re.ASCII)
 _LOOKED_AT = 100
@@ -44,10 +51,11 @@ _MOST_STEPS = 1000
 
 @attrs.frozen
 class Command:
-    """A slash command: its name without the slash, and the word after it, if any."""
+    """A slash command: its name without the slash, the word after it, if any, and whether it has `--git`."""
 
     name: str
     rest: str | None
+    git: bool = False
 
 
 @attrs.frozen
@@ -75,7 +83,9 @@ class Question:
 def command_in(prompt: str) -> Command | None:
     """Parses a prompt as a command; None if it is a prompt for the agent."""
     match = _COMMAND.fullmatch(prompt.strip())
-    return None if match is None else Command(match["name"], match["rest"])
+    if match is None:
+        return None
+    return Command(match["name"], match["rest"], (match["git"] or match["git_last"]) is not None)
 
 
 def answer(backend: Backend, turns: Turns, command: Command, *, is_busy: bool) -> str | Question:
@@ -86,8 +96,10 @@ def answer(backend: Backend, turns: Turns, command: Command, *, is_busy: bool) -
         return f"The agent is still working. Stop it or wait until it is done, then type `/{command.name}` again."
     count = _count(command)
     if command.name == "redo" or command.rest is None or count is not None:
-        return _of_turns(backend, turns, "session/redo" if command.name == "redo" else "session/undo", count or 1)
-    return _planned(backend, turns, "session/undo", {"stepId": _step(backend, turns, command.rest)["stepId"]})
+        method: Method = "session/redo" if command.name == "redo" else "session/undo"
+        return _of_turns(backend, turns, method, count or 1, git=command.git)
+    step_id = _step(backend, turns, command.rest)["stepId"]
+    return _planned(backend, turns, "session/undo", {"stepId": step_id, "git": command.git})
 
 
 def carry_out(backend: Backend, turns: Turns, question: Question) -> str | Question:
@@ -105,7 +117,8 @@ def _planned(backend: Backend, turns: Turns, method: Method, which: SessionUndoP
     params: SessionUndoParams = {"sessionId": turns.name, **which, "details": "counts"}
     dry_run: SessionUndoParams = {**params, "dryRun": True}
     question = _question(backend, turns, method, params, backend.request(method, dry_run))
-    is_change = any(row["outcome"] != "unchanged" for row in question.plan["files"])
+    plan = question.plan
+    is_change = any(row["outcome"] != "unchanged" for row in plan["files"]) or moves_git(plan.get("git"))
     return question if is_change else carry_out(backend, turns, question)
 
 
@@ -133,9 +146,9 @@ def _by_turn(plan: StepsOutcome) -> list[list[Step]]:
     return [list(steps) for _, steps in turns]
 
 
-def _of_turns(backend: Backend, turns: Turns, method: Method, count: int) -> str | Question:
+def _of_turns(backend: Backend, turns: Turns, method: Method, count: int, *, git: bool) -> str | Question:
     looked_at = 1 if (method, count) == ("session/undo", 1) else _MOST_STEPS
-    params: SessionUndoParams = {"sessionId": turns.name, "count": looked_at, "dryRun": True}
+    params: SessionUndoParams = {"sessionId": turns.name, "count": looked_at, "git": git, "dryRun": True}
     try:
         plan = backend.request(method, params)
     except NothingToUndo as error:
@@ -143,10 +156,10 @@ def _of_turns(backend: Backend, turns: Turns, method: Method, count: int) -> str
         raise NothingToUndo(text, hint=_LISTS) from error
     last = plan["steps"][0]
     if looked_at > 1:
-        return _planned(backend, turns, method, {"count": sum(map(len, _by_turn(plan)[:count]))})
+        return _planned(backend, turns, method, {"count": sum(map(len, _by_turn(plan)[:count])), "git": git})
     if "messageId" in last:
-        return _planned(backend, turns, method, {"messageId": last["messageId"]})
-    return _planned(backend, turns, method, {"stepId": last["stepId"]})
+        return _planned(backend, turns, method, {"messageId": last["messageId"], "git": git})
+    return _planned(backend, turns, method, {"stepId": last["stepId"], "git": git})
 
 
 def _steps(backend: Backend, turns: Turns, command: Command) -> str:
@@ -154,7 +167,7 @@ def _steps(backend: Backend, turns: Turns, command: Command) -> str:
     lines: list[str] = []
     shown = 0
     for message, group in groupby(_latest(backend, turns), lambda step: step.get("messageId") or step["stepId"]):
-        steps = [step for step in group if step.get("files") or step["state"] == "open"]
+        steps = [step for step in group if step.get("files") or "git" in step or step["state"] == "open"]
         if not steps:
             continue
         if shown == most:

@@ -6,8 +6,18 @@ import shlex
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from snapd.backend import only_whole_step
 from snapd.model.errors import SnapdError
-from snapd.wire.words import ELSEWHERE_REASONS, LEFT_OUTCOMES, STATES, agent_title, reason_text
+from snapd.wire.words import (
+    ELSEWHERE_REASONS,
+    LEFT_OUTCOMES,
+    STATES,
+    agent_title,
+    git_lines,
+    git_words,
+    moves_git,
+    reason_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -31,6 +41,7 @@ _STATES = {"undone": "undone", "partly": "partly undone", "open": "running"}
 _LEFT = ("conflict", "kept", "skipped", "failed")
 _SHOWN = 30
 """The most files listed for an undo or redo."""
+_LONGEST_GIT = 1000
 _NAMED = 3
 """The most files listed for a step."""
 
@@ -48,27 +59,33 @@ def done(result: StepsOutcome, name: str, folder: str, *, redone: bool = False) 
     left = [row for row in rows if row["outcome"] in LEFT_OUTCOMES or row.get("reason") in ELSEWHERE_REASONS]
     changed = [row for row in rows if row["outcome"] not in (*LEFT_OUTCOMES, "unchanged")]
     verb = "Redid" if redone else "Undid"
-    if not left and (changed or not rows):
+    is_git_changed = moves_git(result.get("git"))
+    is_nothing_asked = not rows and ("git" not in result or result["steps"] != [])
+    if not left and (changed or is_git_changed or is_nothing_asked):
         head = f"{verb} {name}."
-    elif changed:
+    elif changed or is_git_changed:
         head = f"{verb} {name}, but not in every file."
     else:
         head = f"Nothing was changed: {name} {'was not redone' if redone else 'was not undone'}."
     paragraphs = [head, file_lines(result, redone=redone), *_advice(result, left, folder, redone=redone)]
-    if changed and not redone:
-        paragraphs.append("`/redo` redoes it.")
+    if (changed or is_git_changed) and not redone:
+        paragraphs.append(f"`/redo{' --git' if is_git_changed else ''}` redoes it.")
     return "\n\n".join(filter(None, paragraphs))
 
 
 def file_lines(result: StepsOutcome, *, redone: bool) -> str:
-    """Lists the outcome of each file; `result` has `details`."""
+    """Lists the outcome of each file, and what becomes of git; `result` has `details`."""
+    # once it is undone, only its name leads to a step
+    name = None if "plan" in result or redone else only_whole_step(result["steps"])
+    how = "--git" if name is None else f"/undo {name} --git"
     rows = result["files"]
     words = {**_OUTCOMES, **(_REDONE if redone else {})}
     why = _whys(result)
     lines = [f"- {_code(row['file'])}: {words.get(row['outcome'], row['outcome'])}{why(row)}" for row in rows[:_SHOWN]]
     if len(rows) > _SHOWN:
         lines.append(f"- and {len(rows) - _SHOWN} more files")
-    return "\n".join(lines)
+    git = git_lines(result["git"], how) if "git" in result else []
+    return "\n".join([*lines, *(f"- {_plain(line, _LONGEST_GIT)}" for line in git)])
 
 
 def turn_lines(steps: list[Step], prompt: str | None) -> list[str]:
@@ -84,11 +101,12 @@ def turn_lines(steps: list[Step], prompt: str | None) -> list[str]:
         # a step without changes of its own keeps its state, whatever happens to its parts
         states = {first["state"]} if own or not calls else {step["state"] for step in calls}
         state = states.pop() if len(states) == 1 else "partly" if "undone" in states else "applied"
-        head += f" `{first['stepId']}`{_state(state)}{_files(own)}"
+        head += f" `{first['stepId']}`{_state(state)}{_files(own)}{_git(first) if not calls else ''}"
     lines = [head]
     for step in calls:
         title = step.get("description") or step.get("tool") or "a call"
-        lines.append(f"  - `{step['stepId']}` {_plain(title)}{_state(step['state'])}{_files(step.get('files', []))}")
+        head = f"  - `{step['stepId']}` {_plain(title)}{_state(step['state'])}"
+        lines.append(f"{head}{_files(step.get('files', []))}{_git(step)}")
     return lines
 
 
@@ -147,6 +165,10 @@ def _files(files: list[FileChange]) -> str:
     return f": {', '.join(named)}{more}" if named else ""
 
 
+def _git(step: Step) -> str:
+    return f"; git: {_plain(git_words(step['git']), _LONGEST_GIT)}" if "git" in step else ""
+
+
 def _state(state: str) -> str:
     words = STATES.get(state, state)
     return f" ({words})" if words else ""
@@ -161,10 +183,10 @@ def _code(name: str) -> str:
     return f"`` {shown} ``" if "`" in shown else f"`{shown}`"
 
 
-def _plain(text: str) -> str:
+def _plain(text: str, longest: int = 60) -> str:
     """A foreign text on one line, with Markdown characters escaped."""
     line = " ".join("".join(character if character.isprintable() else " " for character in text).split())
-    short = line if len(line) <= 60 else line[:59] + "…"
+    short = line if len(line) <= longest else line[: longest - 1] + "…"
     return "".join(f"\\{character}" if character in "\\`*_[]<>" else character for character in short)
 
 

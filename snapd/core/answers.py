@@ -94,6 +94,7 @@ class News:
     redone: tuple[StepView, ...] = ()
     # the files of its steps that others changed and that differ from then, ordered by path
     files: tuple[FileSummary, ...] = ()
+    git: GitChange | None = None  # how operations changed the git state
     # the histories that the folder may adopt; the user is notified of them once in a session
     former: tuple[FormerHistory, ...] = ()
 

@@ -89,6 +89,7 @@ def news_result(context: Context, result: News) -> message_wire.SessionNewsResul
         undone=[history.step(root, view) for view in result.undone],
         redone=[history.step(root, view) for view in result.redone],
         files=history.files(root, result.files),
+        git=history.git_change(result.git),
         former_histories=convert.former_histories(result.former),
     )
 

@@ -50,6 +50,11 @@ def format_news(news: dict[str, Any]) -> str | None:
     if files:
         are, them = ("is", "it") if len(files) == 1 else ("are", "them")
         parts.append(f"{_listed(files)} {are} no longer as you left {them}: read {them} again before you edit {them}.")
+    if "git" in news:
+        # imported late: few answers need it
+        from snapd.wire.words import git_words
+
+        parts.append(f"Git was moved: {' '.join(git_words(news['git']).split())}.")
     if parts:
         parts.insert(0, "snapd: someone else changed your work since your last action.")
     for each in news.get("formerHistories") or []:

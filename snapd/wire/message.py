@@ -91,6 +91,10 @@ class SessionNewsResult:
         list[FileChange],
         "The files of its steps that somebody else changed, ordered by file: how they differ from then.",
     ]
+    git: Annotated[
+        GitChange | None,
+        "How undos, redos and the like changed the folder's own git. Absent if they did not.",
+    ] = None
     former_histories: Annotated[
         list[FormerHistory] | None, "The histories that the folder may adopt, once in a session: show them to the user."
     ] = None

@@ -39,7 +39,7 @@ REASONS = {
     "tooLarge": "too large",
     "unreadable": "cannot be read",
     "unsavedInEditor": "an editor has unsaved text of it",
-    "byGit": "git put it there; --git takes it back",
+    "byGit": "git put it there",
     "unstable": "keeps changing",
     "unsupportedName": "its name is not supported",
 }
@@ -275,6 +275,21 @@ def git_words(change: Mapping[str, Any]) -> str:
         parts += [f"{before} ended"] if before != "none" else []
         parts += [f"{after} in progress"] if after != "none" else []
     return ", ".join(parts)
+
+
+def git_lines(outcome: Mapping[str, Any], how: str, changes: str = "git") -> list[str]:
+    """Describes a `GitOutcome` in lines; `how` is what asks for git as well, `changes` begins the line about it."""
+    words = git_words(outcome["changes"])
+    if "left" in outcome:
+        return [f"git stays as it is: {words}; {how} takes that back, too"]
+    reasons = [(each["part"], each["reason"]) for each in outcome.get("reasons", ())]
+    left = [f"left in git: {part}: {GIT_PART_REASONS.get(reason, reason)}" for part, reason in reasons]
+    return [*([f"{changes}: {words}"] if words else []), *left]
+
+
+def moves_git(outcome: Mapping[str, Any] | None) -> bool:
+    """Whether a `GitOutcome` says that git is changed, and not only what stays."""
+    return outcome is not None and "left" not in outcome and git_words(outcome["changes"]) != ""
 
 
 def _ref_words(ref: Mapping[str, Any]) -> str:

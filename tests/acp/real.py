@@ -13,6 +13,7 @@ from snapd.backend import Backend, open_local
 from snapd.locations import Locations
 from tests.acp.ledger import Talk
 from tests.acp.streams import Line, opening, prompt, request, result, said, update
+from tests.support.git import run_git
 
 Decision = Callable[["Work"], dict[str, Any]]
 """What an editor answers to a question, with what happens in the folder before."""
@@ -98,6 +99,17 @@ class Work:
                 self.write(file, text)
             places = [{"path": str(self.folder / file)} for file in edit]
             self.say(update("S", "tool_call_update", toolCallId=name, status="completed", locations=places))
+        self.say(result(number, stopReason="end_turn"))
+
+    def runs_git(self, typed: str, *commands: str) -> None:
+        """A prompt, and one call that runs commands of git."""
+        number = next(self._ids)
+        call = f"git{number}"
+        self.say(prompt(number, "S", typed))
+        self.say(update("S", "tool_call", toolCallId=call, kind="execute", status="pending", title="Git"))
+        for command in commands:
+            run_git(self.folder, *command.split())
+        self.say(update("S", "tool_call_update", toolCallId=call, status="completed"))
         self.say(result(number, stopReason="end_turn"))
 
     def command(self, typed: str, *decisions: Decision) -> str:

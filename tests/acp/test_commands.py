@@ -12,6 +12,7 @@ import pytest
 from snapd.sharing.sessions import SHORTEST
 from tests.acp.real import Decision, Work, allow
 from tests.acp.streams import prompt, result
+from tests.support.git import run_git
 
 
 @pytest.fixture
@@ -275,3 +276,48 @@ def test_a_prompt_of_an_earlier_connection_is_named(work: Work) -> None:
     assert "**write a**" in work.command("/steps")
     assert work.command("/undo").startswith("Undid the prompt “write a”.")
     assert work.files() == {}
+
+
+def refs(work: Work) -> str:
+    return run_git(work.folder, "for-each-ref").decode()
+
+
+def test_git_stays_unless_it_is_asked_for(work: Work) -> None:
+    run_git(work.folder, "init", "-qb", "main")
+    work.write("a", "1\n")
+    run_git(work.folder, "add", "-A")
+    run_git(work.folder, "commit", "-qm", "first")
+    run_git(work.folder, "branch", "to_pic")
+    before = refs(work)
+    work.turn("change a", {"a": "2\n"})
+    work.runs_git("commit", "commit -qam second", "branch -D to_pic")
+    after = refs(work)
+    move = f"main {before[:7]} → {after[:7]}, branch to\\_pic deleted"
+    back = f"main {after[:7]} → {before[:7]}, branch to\\_pic created at {before[:7]}"
+    assert f"Git; git: {move}\n" in work.command("/steps")
+    step = next(step["stepId"] for step in work.steps()[::-1] if "partId" not in step)[:SHORTEST]
+    said = work.command(f"/undo {step}")
+    stays = f"- git stays as it is: {move}; --git takes that back, too"
+    assert said == f"Nothing was changed: step `{step}` was not undone.\n\n{stays}"
+    assert refs(work) == after
+    said = work.command(f"/undo {step} --git")
+    assert said == f"Undid step `{step}`.\n\n- git: {back}\n\n`/redo --git` redoes it."
+    assert work.questions[0]["toolCall"]["content"][0]["content"]["text"] == f"- git: {back}"
+    assert refs(work) == before
+    assert work.command("/redo --git", reject) == "Nothing was changed."
+    assert work.command("/redo --git") == f"Redid the prompt “commit”.\n\n- git: {move}"
+    assert refs(work) == after
+    # a branch that the user moved since stays, with the reason
+    run_git(work.folder, "branch", "to_pic")
+    said = work.command("/undo 2 --git")
+    assert said.startswith("Undid the prompt “commit” and the prompt “change a”.\n\n- `a`: restored\n- git: main ")
+    assert "- left in git: refs/heads/to\\_pic: it has changed since\n" in said
+    assert refs(work).splitlines() == [before.splitlines()[0], f"{after[:40]} commit\trefs/heads/to_pic"]
+    # files go back without git; what it then says is what takes git back
+    was = refs(work)
+    work.runs_git("both", "mv a b", "commit -qm moved")
+    said = work.command("/undo")
+    assert said.startswith("Undid the prompt “both”.\n\n- `a`: restored\n- `b`: deleted\n- git stays as it is: main ")
+    (command,) = re.findall(r"(/undo \w+ --git) takes that back", said)
+    assert work.command(command).startswith("Undid step")
+    assert refs(work) == was

@@ -161,6 +161,21 @@ def test_the_agent_is_told_once_what_was_undone(agent: Agent) -> None:
     assert agent.on("UserPromptSubmit", prompt="go", prompt_id="P4") is not None
 
 
+def test_the_agent_is_told_that_git_was_moved_back(agent: Agent) -> None:
+    run_git(agent.root, "checkout", "-qB", "main")
+    run_git(agent.root, "commit", "-qm", "first", "--allow-empty")
+    agent.on("UserPromptSubmit", prompt="go")
+    first = run_git(agent.root, "rev-parse", "--short=7", "HEAD").decode().strip()
+    agent.begin("T1", "Bash", command="git commit")
+    run_git(agent.root, "commit", "-qm", "second", "--allow-empty")
+    agent.end("T1", "Bash", command="git commit")
+    second = run_git(agent.root, "rev-parse", "--short=7", "HEAD").decode().strip()
+    agent.home.ok(agent.root, "undo", "--git", "-y")
+    text = agent.on("UserPromptSubmit", prompt="go on", prompt_id="P2")["hookSpecificOutput"]["additionalContext"]
+    assert f"Git was moved: main {second} → {first}." in text
+    assert "undone: Bash" in text
+
+
 def test_what_is_recorded_already_is_not_recorded_again(agent: Agent) -> None:
     agent.edit("T1", "a.py", "mine\n")
     agent.home.ok(agent.root, "undo", "-y")

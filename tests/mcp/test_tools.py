@@ -227,6 +227,46 @@ def test_undo_of_a_step_a_message_some_files_or_the_whole_folder(world: World) -
     assert peer.failed("undo", session="nobody")["kind"] == "unknownSession"
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_git_goes_back_if_it_is_asked_for(world: World, version: str) -> None:
+    world.git("branch", "topic")
+    before = world.git("for-each-ref")
+    world.step(c_txt="c\n")
+    world.client.session_start(SESSION)
+    step = world.client.step_begin(SESSION, tool="Bash")["stepId"]
+    world.git("commit", "-q", "--allow-empty", "-m", "second")
+    world.git("branch", "-D", "topic")
+    world.client.step_end(step)
+    after = world.git("for-each-ref")
+    (main,) = [line.split()[2].removeprefix("refs/heads/") for line in after.splitlines()]
+    moved = f"{main} {before[:7]} → {after[:7]}, branch topic deleted"
+    back = f"{main} {after[:7]} → {before[:7]}, branch topic created at {before[:7]}"
+    peer = world.peer(version)
+    (entry,) = peer.done("history", limit=1)["entries"]
+    assert entry["git"] == moved
+    assert f"\n  git: {moved}" in peer.call("show", step=step)["content"][0]["text"]
+    left = peer.done("undo", step=step)
+    assert (left["status"], left["git"]) == ("unchanged", [f"git stays as it is: {moved}; `git` takes that back, too"])
+    plan = peer.done("undo", git=True)
+    assert (plan["status"], plan["git"], plan["fileCount"]) == ("planned", [f"git: {back}"], 0)
+    # the token is for the plan with git
+    assert peer.call("undo", token=plan["token"])["structuredContent"]["status"] == "refused"
+    assert world.git("for-each-ref") == after
+    assert peer.done("undo", git=True, token=plan["token"])["status"] == "done"
+    assert world.git("for-each-ref") == before
+    again = peer.done("redo", git=True)
+    assert f"\ngit: {moved}" in peer.call("redo", git=True, token=again["token"])["content"][0]["text"]
+    assert world.git("for-each-ref") == after
+    # a part that has moved since stays, and says why
+    world.git("branch", "topic")
+    plan = peer.done("undo", step=step, git=True)
+    assert plan["git"] == [
+        f"git: {main} {after[:7]} → {before[:7]}",
+        "left in git: refs/heads/topic: it has changed since",
+    ]
+    assert peer.failed("undo", step=step, files=["c.txt"], git=True)["kind"] == "invalidParams"
+
+
 def test_conflicts_are_told_and_what_can_be_undone_is(world: World) -> None:
     world.step(a_txt="one\nTWO\nthree\n", b_txt="B\n")
     world.write(a_txt="one\n2\nthree\n")

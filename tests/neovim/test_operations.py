@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from snapd_client import SnapdError
 
+from snapd.wire.words import git_lines, git_words
 from tests.cli.steps import numbered, put, read
+from tests.support.git import run_git
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -214,3 +216,63 @@ def test_undo_from_the_window_with_the_steps(neovim: Callable[..., Neovim], agen
     editor.shows("Redo what was undone last?")
     editor.type("y")
     editor.tells("redid what was undone last")
+
+
+def test_git_goes_back_by_a_key_in_the_plan(neovim: Callable[..., Neovim], agent: Agent) -> None:
+    run_git(agent.folder, "init", "-qb", "main")
+    run_git(agent.folder, "add", "-A")
+    run_git(agent.folder, "commit", "-qm", "first")
+    run_git(agent.folder, "branch", "topic")
+    agent.step("nothing", {})
+    before = run_git(agent.folder, "for-each-ref").decode()
+    step = agent.begin("commit")
+    run_git(agent.folder, "commit", "-qm", "second", "--allow-empty")
+    run_git(agent.folder, "branch", "-D", "topic")
+    agent.client.step_end(step)
+    after = run_git(agent.folder, "for-each-ref").decode()
+    moved = f"main {before[:7]} → {after[:7]}, branch topic deleted"
+    editor = neovim()
+    editor.command("Snapd")
+    editor.shows("commit git: main")
+    editor.lua("vim.fn.search('Edit commit', 'w')")
+    editor.press("K")
+    editor.shows(f"git       {moved}")
+    editor.press("q")
+    editor.press("u")
+    editor.shows("Undo “commit”?", "git stays as it is: main", "g   take git back, too")
+    editor.type("g")
+    back = f"git: main {after[:7]} → {before[:7]}, branch topic created at {before[:7]}"
+    editor.shows(back, "g   leave git as it is")
+    assert run_git(agent.folder, "for-each-ref").decode() == after
+    editor.type("y")
+    editor.tells(f"undid “commit”: no file had to be changed. {back}.")
+    assert run_git(agent.folder, "for-each-ref").decode() == before
+    editor.press("r")
+    editor.shows("Redo what was undone last?", "git stays as it is")
+    editor.type("g")
+    editor.shows(f"git: {moved}", "g   leave git as it is")
+    editor.type("y")
+    editor.tells("redid what was undone last")
+    assert run_git(agent.folder, "for-each-ref").decode() == after
+
+
+def test_git_is_in_the_words_of_every_face(neovim: Callable[..., Neovim]) -> None:
+    one, two = "1" * 40, "2" * 40
+    every = {
+        "head": {"before": "refs/heads/a/b", "after": one},
+        "refs": [
+            {"ref": "refs/heads/a/b", "before": one, "after": two},
+            {"ref": "refs/heads/100%s", "after": one},
+            {"ref": "refs/tags/v1", "before": one},
+            {"ref": "refs/stash", "before": one, "after": one},
+            {"ref": "refs/heads/link", "before": "ref: refs/heads/main", "after": two},
+        ],
+        "staged": {"before": 0, "after": 2},
+        "operation": {"before": "rebase", "after": "merge"},
+    }
+    editor = neovim()
+    for change in (every, {"refs": [], "repository": "deleted"}):
+        assert editor.lua("return require('snapd.words').git_words(...)", change) == git_words(change)
+    reasons = [{"part": "head", "reason": "moved"}, {"part": "refs/stash", "reason": "unheard-of"}]
+    for outcome in ({"changes": every, "left": True}, {"changes": {"refs": []}, "reasons": reasons}):
+        assert editor.lua("return require('snapd.words').git_lines(...)", outcome, "g") == git_lines(outcome, "g")

@@ -20,6 +20,7 @@ from snapd.cli.ui import contents, history
 from snapd.cli.ui.app import Link
 from snapd.model.errors import IoError
 from tests.cli.steps import numbered, put, read
+from tests.support.git import run_git
 
 from .view import shown
 
@@ -189,6 +190,38 @@ async def test_a_session_is_undone_whole(client: Client, project: str) -> None:
         await view.select("Claude Code")
         await view.press("u")
         await view.until(lambda: "no step left to undo\nr redoes" in view.message, "the error")
+
+
+async def test_git_goes_back_by_a_key_in_the_question(client: Client, project: str) -> None:
+    run_git(project, "init", "-qb", "main")
+    run_git(project, "add", "-A")
+    run_git(project, "commit", "-qm", "first")
+    run_git(project, "branch", "topic")
+    client.session_start("S", agent="claude")
+    before = run_git(project, "for-each-ref").decode()
+    step = client.step_begin("S", description="commit it")["stepId"]
+    put(project, {"new.txt": b"new\n"})
+    run_git(project, "add", "-A")
+    run_git(project, "commit", "-qm", "second")
+    run_git(project, "branch", "-D", "topic")
+    client.step_end(step)
+    after = run_git(project, "for-each-ref").decode()
+    moved = f"main {before[:7]} → {after[:7]}, branch topic deleted"
+    async with shown(project) as view:
+        await view.select("commit it")
+        await view.until(lambda: f"git: {moved}" in view.diff, "what it did to git")
+        await view.press("u")
+        await view.answer("g", f"git stays as it is: {moved}; g takes that back, too")
+        await view.answer("g", "g leaves git as it is")
+        await view.answer("g", "git stays as it is")
+        await view.answer("y", f"git: main {after[:7]} → {before[:7]}, branch topic created at {before[:7]}")
+        await view.until(lambda: "1 file changed. git: main" in view.message, "the result")
+        assert run_git(project, "for-each-ref").decode() == before
+        assert read(project, "new.txt") is None
+        await view.press("r")
+        await view.answer("g", "git stays as it is")
+        await view.answer("y", f"git: {moved}")
+        await view.until(lambda: run_git(project, "for-each-ref").decode() == after, "the redo")
 
 
 async def test_a_turn_is_shown_and_undone_whole(client: Client, project: str) -> None:

@@ -75,6 +75,27 @@ def test_which_steps_are_empty(step: dict[str, Any], expected: bool) -> None:
     assert words.is_empty({"files": [], **step}) is expected
 
 
+def test_what_was_done_to_git() -> None:
+    a, b, c, d = ("a" * 40, "b" * 40, "c" * 40, "d" * 40)
+    change = {
+        "head": {"before": "refs/heads/main", "after": a},
+        "refs": [
+            {"ref": "refs/heads/main", "before": a, "after": b},
+            {"ref": "refs/heads/topic", "before": a},
+            {"ref": "refs/stash", "before": c, "after": c},
+            {"ref": "refs/tags/v1", "after": d},
+        ],
+        "staged": {"before": 0, "after": 2},
+        "operation": {"before": "merge", "after": "none"},
+        "repository": "created",
+    }
+    # as in the tests of the TypeScript client
+    assert words.git_words(change) == (
+        "repository created, HEAD main → aaaaaaa, main aaaaaaa → bbbbbbb, branch topic deleted, stash changed, "
+        "tag v1 created at ddddddd, staged 0 → 2, merge ended"
+    )
+
+
 def _contrast(one: str, other: str) -> float:
     lower, higher = sorted((_luminance(one), _luminance(other)))
     return (higher + 0.05) / (lower + 0.05)

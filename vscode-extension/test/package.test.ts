@@ -70,6 +70,7 @@ const CONTEXT_VALUES = [
   "user",
   "operation",
   "file.step",
+  "file.git",
   "file.user",
   "file.operation",
 ];

@@ -1526,6 +1526,8 @@ class _SessionNewsResultRequired(TypedDict):
 class SessionNewsResult(_SessionNewsResultRequired, total=False):
     """The result of `session/news`. All lists are empty or absent if there is nothing to tell."""
 
+    git: GitChange
+    """How undos, redos and the like changed the folder's own git. Absent if they did not."""
     formerHistories: list[FormerHistory]
     """The histories that the folder may adopt, once in a session: show them to the user."""
 

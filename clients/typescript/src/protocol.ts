@@ -1054,6 +1054,8 @@ export interface SessionNewsResult {
   redone: Step[];
   /** The files of its steps that somebody else changed, ordered by file: how they differ from then. */
   files: FileChange[];
+  /** How undos, redos and the like changed the folder's own git. Absent if they did not. */
+  git?: GitChange;
   /** The histories that the folder may adopt, once in a session: show them to the user. */
   formerHistories?: FormerHistory[];
 }

@@ -6,15 +6,16 @@ import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
+from snapd.backend import only_whole_step
 from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.terminal.asking import confirmed, decide, declined
 from snapd.cli.terminal.layout import printable
-from snapd.cli.terminal.naming import file_title, git_line, short
+from snapd.cli.terminal.naming import file_title, short
 from snapd.cli.terminal.output import Painter, counted, print_json
 from snapd.cli.terminal.plans import changing_rows, file_lines, total, unit_lines, visible_file_count
 from snapd.cli.terminal.reasons import STYLES, excerpt, excerpts, format_overwritten, format_uncaptured, signature_words
 from snapd.model.errors import PlanChanged
-from snapd.wire.words import ELSEWHERE_REASONS, GIT_PART_REASONS
+from snapd.wire.words import ELSEWHERE_REASONS, git_lines, moves_git
 
 from .connection import ask
 from .names import file_of
@@ -114,8 +115,7 @@ def _confirmed(options: argparse.Namespace, backend: Backend, method: Any, param
     """Shows a plan and asks; raises `PlanChanged` if the plan is different by the time that the diff is shown."""
     touched = [row for row in plan["files"] if row["outcome"] != "unchanged"]
     changed = changing_rows(plan)
-    git = plan.get("git", {})
-    is_git_changed = bool(git) and "left" not in git and git_line(git["changes"]) != ""
+    is_git_changed = moves_git(plan.get("git"))
     if not changed and not is_git_changed:
         return True
     # standard output is for the result alone
@@ -186,24 +186,24 @@ def _print_done(
         tail = [how, *tail]
     room = visible_file_count(len(head) + len(tail) + 1, everything=options.all_files, terminal=sys.stdout.isatty())
     lost = _lost_lines(painter, method, result)
-    git = _git_lines(painter, result, "git")
+    # once it is undone, only its name leads to a step
+    name = only_whole_step(result["steps"]) if method == "session/undo" else None
+    git = _git_lines(painter, result, "git", "--git" if name is None else f"'snapd undo {short(name)} --git'")
     for line in [*head, *file_lines(painter, result, room, planned=False), *lost, *git]:
         print(line)
     for line in tail:
         print(painter.paint(line, "dim"))
 
 
-def _git_lines(painter: Painter, result: dict[str, Any], changes: str) -> list[str]:
-    """Returns lines about the folder's own git; `changes` begins the one about what changes."""
+def _git_lines(painter: Painter, result: dict[str, Any], changes: str, how: str = "--git") -> list[str]:
+    """Returns lines about the folder's own git; `changes` begins the one about what changes, `how` takes it back."""
     if "git" not in result:
         return []
-    git, words = result["git"], git_line(result["git"]["changes"])
-    if "left" in git:
-        return [painter.paint(f"git stays as it is: {words}; --git takes that back, too", "yellow")]
-    lines = [f"{changes}: {words}"] if words else []
-    reasons = [(each["part"], each["reason"]) for each in git.get("reasons", ())]
-    left = [f"left in git: {printable(part)}: {GIT_PART_REASONS.get(reason, reason)}" for part, reason in reasons]
-    return [*lines, *(painter.paint(line, "red") for line in left)]
+    git = result["git"]
+    lines = [printable(line) for line in git_lines(git, how, changes)]
+    changed = int(moves_git(git))
+    colour = "yellow" if "left" in git else "red"
+    return [*lines[:changed], *(painter.paint(line, colour) for line in lines[changed:])]
 
 
 def _takeover_lines(method: str, result: dict[str, Any]) -> list[str]:

@@ -426,8 +426,10 @@ class TerminalView(App[None]):
         return str(self._link.ask(operation.method, operation.plan({**decisions, **conflicts}))["plan"])
 
     def _ask(self, operation: Operation, decisions: dict[str, str], plan: dict[str, Any], contents: str) -> None:
-        def answered(answer: dict[str, str] | bool | None) -> None:
-            if isinstance(answer, dict):
+        def answered(answer: dict[str, str] | Operation | bool | None) -> None:
+            if isinstance(answer, operations.Operation):
+                self._plan(answer, decisions)
+            elif isinstance(answer, dict):
                 self.work(partial(decide, answer), lambda planned: decided({**decisions, **answer}, *planned))
             elif answer:
                 self._carry_out(operation, decisions, plan)
@@ -439,7 +441,7 @@ class TerminalView(App[None]):
         def decided(all_decisions: dict[str, str], new: dict[str, Any], is_same: bool) -> None:
             if not is_same:
                 self._plan(attrs.evolve(operation, note=_CHANGED), decisions)
-            elif operations.is_as_decided(new, all_decisions):
+            elif operations.is_as_decided(new, all_decisions) and new.get("git") == plan.get("git"):
                 # the user has seen all that it changes
                 self._carry_out(operation, all_decisions, new)
             else:

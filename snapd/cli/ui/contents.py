@@ -8,7 +8,7 @@ import attrs
 
 from snapd.cli.requests.names import file_of
 from snapd.cli.requests.pending import as_a_whole
-from snapd.cli.terminal.naming import agent_name, command_of, session_name
+from snapd.cli.terminal.naming import agent_name, command_of, git_line, session_name
 from snapd.cli.terminal.output import LETTERS, printable
 
 from .labels import agents_of, sentence, steps_behind, title_of
@@ -71,16 +71,17 @@ def _all_lines(ask: Ask, row: Row) -> Iterator[list[Line]]:
 
 def _heading(entry: dict[str, Any]) -> list[Line]:
     step = entry.get("step")
+    git = [Line("text", f"git: {git_line(entry['git'])}")] if "git" in entry else []
     if step is None:
-        return [Line("note", sentence(entry))]
+        return [Line("note", sentence(entry)), *git]
     lines = [Line("text", f"{step['stepId']}  {agent_name(step)}  {title_of(step)}")]
     if ran := command_of(step):
         lines.append(Line("text", ran))
     if step["state"] == "open":
         lines.append(Line("note", "This step is open. What changed in the folder since it began, whoever did it:"))
-    elif not entry["files"]:
+    elif not entry["files"] and not git:
         lines.append(Line("note", "nothing changed"))
-    return lines
+    return [*lines, *git]
 
 
 def _changes(ask: Ask, entry: dict[str, Any], file: dict[str, Any]) -> list[Line]:
@@ -177,6 +178,8 @@ def lines_of_all(pending: Pending, history: History) -> list[Line]:
 
 def _title(file: dict[str, Any]) -> str:
     counts = "binary" if file["binary"] else f"+{file['additions']} -{file['deletions']}"
+    if file.get("byGit"):
+        counts = "by git"
     shared = "  shared with another agent" if file.get("shared") else ""
     return f"{LETTERS[file['status']][0]} {printable(file['file'])}  {counts}{shared}"
 

@@ -16,7 +16,7 @@ from snapd.cli.requests.operation import undecided
 from snapd.cli.terminal.asking import CONFLICT_HELP, DECISIONS
 from snapd.cli.terminal.output import printable
 
-from .operations import planned, planned_file, steps_of
+from .operations import git_lines_of, planned, planned_file, steps_of
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -28,6 +28,7 @@ _MOST_FILES = 200
 """The maximum number of files of a plan that are listed."""
 _EXPLANATION = """\
 y - do what is listed below
+g - take back what was done to git as well, or no longer
 n - change nothing
 ? - show this help\
 """
@@ -102,16 +103,17 @@ class Dialog(ModalScreen[T]):
         self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
 
 
-class Question(Dialog["dict[str, str] | bool | None"]):
+class Question(Dialog["dict[str, str] | Operation | bool | None"]):
     """Shows what an operation would do, from its dry run `plan`, and asks.
 
-    Returns True for yes, or the user's decisions about files in conflict.
+    Returns True for yes, the user's decisions about files in conflict, or the operation with git, or without it.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "go_on", "yes"),
         *(Binding(key, f"decide('{decision}', False)", decision) for key, decision in DECISIONS.items()),
         *(Binding(key.upper(), f"decide('{decision}', True)", show=False) for key, decision in DECISIONS.items()),
+        Binding("g", "turn_git", "git"),
         Binding("question_mark", "explain", "explain"),
         Binding("n,q,escape", "dismiss", "no"),
     ]
@@ -143,6 +145,8 @@ class Question(Dialog["dict[str, str] | bool | None"]):
                 add("What others wrote since into the same lines goes, too.", "red")
             add("A snapshot keeps the files as they are now.", "dim")
             add("y goes on   n changes nothing   ? explains")
+        if self._operation.with_git:
+            add("g leaves git as it is")
         if self._is_explained:
             add(CONFLICT_HELP.rstrip() if self._conflicts else _EXPLANATION, "dim")
         add("")
@@ -161,6 +165,8 @@ class Question(Dialog["dict[str, str] | bool | None"]):
             add("No file would change.")
         if (left := max(0, len(lines) - _MOST_FILES) + max(0, len(self._conflicts) - _MOST_FILES)) > 0:
             add(f"… and {left} more files", "dim")
+        for git_line in git_lines_of(self._plan, "g"):
+            add(git_line, "yellow")
         return text
 
     @staticmethod
@@ -185,6 +191,11 @@ class Question(Dialog["dict[str, str] | bool | None"]):
             self.query_one(Static).update(self.text())
         else:
             self.dismiss(dict(zip(map(file_of, self._conflicts), self._answers, strict=True)))
+
+    def action_turn_git(self) -> None:
+        """Takes git back as well, or no longer, if the plan has anything to do with it."""
+        if "git" in self._plan or self._operation.with_git:
+            self.dismiss(self._operation.turn_git())
 
     def action_explain(self) -> None:
         """Shows or hides the explanation of the answers."""

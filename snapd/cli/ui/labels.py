@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from snapd.cli.terminal.naming import agent_name, prompt_of, session_name, short, step_text
+from snapd.cli.terminal.naming import agent_name, git_line, prompt_of, session_name, short, step_text
 from snapd.cli.terminal.output import LETTERS, counted, printable, state_spans
 from snapd.cli.terminal.times import WEEK, elapsed, moment
 from snapd.wire.words import OPERATIONS, agent_colour
@@ -76,16 +76,20 @@ def _entry(entry: dict[str, Any], now: datetime) -> Spans:
     style = "dim" if state == "undone" else ""
     spans.append((f"{title_of(step)} ", style))
     if state != "open" and not step["files"]:
-        return [*spans, ("nothing changed", "dim")]
+        return [*spans, (f"git: {git_line(step['git'])}" if "git" in step else "nothing changed", "dim")]
     return [*spans, *_counts(entry["files"])]
 
 
 def sentence(entry: dict[str, Any]) -> str:
     """Describes what the user or an operation did."""
     if entry["kind"] == "user":
-        return f"{'Somebody' if 'unknown' in entry else 'You'} changed {what(entry['files'])}"
+        return f"{'Somebody' if 'unknown' in entry else 'You'} changed {_what_of(entry)}"
     names = ", ".join(short(name) for name in entry.get("steps") or ())
-    return f"{OPERATIONS[entry['kind']].past.capitalize()} {names or what(entry['files'])}"
+    return f"{OPERATIONS[entry['kind']].past.capitalize()} {names or _what_of(entry)}"
+
+
+def _what_of(entry: dict[str, Any]) -> str:
+    return what(entry["files"]) if entry["files"] or "git" not in entry else "git"
 
 
 def title_of(step: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ from snapd.cli.requests.operation import decisions_param, undecided
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import printable
 from snapd.model.errors import InvalidParams
-from snapd.wire.words import reason_text
+from snapd.wire.words import git_lines, reason_text
 
 from .labels import title_of
 
@@ -46,6 +46,16 @@ class Operation:
     note: str = ""  # what the user should know besides
     way_back: str = ""  # how to reverse it, once it is done
 
+    @property
+    def with_git(self) -> bool:
+        """Whether it takes back what steps did to git, too."""
+        return "git" in self.params
+
+    def turn_git(self) -> Operation:
+        """Returns the same with git, or without it."""
+        others = {name: value for name, value in self.params.items() if name != "git"}
+        return attrs.evolve(self, params=others if self.with_git else {**others, "git": True})
+
     def plan(self, decisions: dict[str, str]) -> dict[str, Any]:
         """Returns the params of a dry run, with the user's decisions about files in conflict."""
         decided = decisions_param(decisions)
@@ -66,7 +76,8 @@ def undo(row: Row | None) -> Operation:
         return Operation(
             f"Undo {steps} left of this session?",
             "session/undo",
-            {"sessionId": row.shows["sessionId"], "count": count},
+            # with git, steps count that changed no file
+            {"sessionId": row.shows["sessionId"], "count": row.shows["stepCount"]},
             way_back=_REDO,
         )
     if row is not None and row.kind == "message":
@@ -206,8 +217,8 @@ def planned_file(file: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def has_changes(outcome: dict[str, Any]) -> bool:
-    """Whether a plan changes a file."""
-    return any(file["outcome"] in _DONE for file in outcome["files"])
+    """Whether a plan changes a file, or is about git."""
+    return "git" in outcome or any(file["outcome"] in _DONE for file in outcome["files"])
 
 
 def is_as_decided(plan: dict[str, Any], decisions: dict[str, str]) -> bool:
@@ -221,9 +232,15 @@ def outcome_text(outcome: dict[str, Any]) -> str:
     done = sum(file["outcome"] in _DONE for file in outcome["files"])
     left = [file for file in outcome["files"] if file["outcome"] not in _DONE and "reason" in file]
     changed = f"{done} file{'' if done == 1 else 's'} changed" if done else "No file was changed"
+    git = "".join(f" {line}." for line in git_lines_of(outcome, "undo with g"))
     if not left:
-        return f"{changed}."
+        return f"{changed}.{git}"
     first = left[0]
     reason = f" ({reason_text(first['reason'], first.get('branch'))})"
     more = f", and {len(left) - 1} more" if len(left) > 1 else ""
-    return f"{changed}. Left as it is: {printable(first['file'])}{reason}{more}."
+    return f"{changed}. Left as it is: {printable(first['file'])}{reason}{more}.{git}"
+
+
+def git_lines_of(outcome: dict[str, Any], how: str) -> list[str]:
+    """Describes what becomes of git; `how` is what takes it back."""
+    return [printable(line) for line in git_lines(outcome["git"], how)] if "git" in outcome else []

@@ -12,6 +12,7 @@ from snapd.core.answers import FormerHistory, MessageView, News, Page, StepView
 from snapd.core.operations.writer import Writer
 from snapd.core.seams import Policy
 from snapd.model.call import Call
+from snapd.model.git import net as net_of_git
 from snapd.model.snapshot import ObjectId, RelPath, Snapshot
 from snapd.model.timeline import (
     Edited,
@@ -170,7 +171,10 @@ class SessionNews:
         if last_notice is not None and self._policy.notifies_agents:
             touched = self._touched_by_others(session_id, last_notice, look.events, look.latest, call)
             undone, redone = self._turned(session_id, look.events, call)
-            news = News(undone, redone, self._changed(session_id, last_notice.tree, look.now.tree, touched, call))
+            files = self._changed(session_id, last_notice.tree, look.now.tree, touched, call)
+            operated = (event.what for event in look.events if isinstance(event.what, Operated))
+            git = net_of_git(filter(None, map(self._step_changes.git_change_of, operated)))
+            news = News(undone, redone, files, git)
         if session_id not in self._last_notices and self._policy.notifies_agents:
             news = attrs.evolve(news, former=tuple(self._former()))
         self._last_notices[session_id] = look.now

@@ -16,6 +16,7 @@ from snapd.mcp.call import Answer, PersonQuestion
 from snapd.model.errors import InvalidParams, PlanChanged
 from snapd.wire.converter import structure
 from snapd.wire.values import FileOutcome
+from snapd.wire.words import git_lines, moves_git
 
 from .finding import find_snapshot, find_step, whose
 from .results import MAX_FILES, ChangeResult, ReversedStep
@@ -53,24 +54,29 @@ def undo(call: Call, params: UndoParams) -> Outcome:
         raise InvalidParams("files: only with a step", hint="give the step whose changes to undo", field="files")
     if params.count != 1 and (params.step is not None or params.message is not None):
         raise InvalidParams("count: cannot be used with step or message", hint="leave it out", field="count")
+    if params.git and params.files is not None:
+        raise InvalidParams("git: cannot be used with files", hint="leave one of them out", field="git")
+    git = {"git": True} if params.git else {}
     if params.step is not None:
         step_id = find_step(call, params.step)["stepId"]
         if params.files is not None:
             action = Action("undo", "step/revertFiles", {"stepId": step_id, "files": params.files})
         else:
-            action = Action("undo", "session/undo", {"stepId": step_id})
+            action = Action("undo", "session/undo", {"stepId": step_id, **git})
     elif params.message is not None:
         # its steps may belong to any session; a session is used only if it was given
         session_id = whose(call, params.session or "all")
-        action = Action("undo", "session/undo", {"messageId": params.message, "sessionId": session_id})
+        action = Action("undo", "session/undo", {"messageId": params.message, "sessionId": session_id, **git})
     else:
-        action = Action("undo", "session/undo", {"sessionId": whose(call, params.session), "count": params.count})
+        session_id = whose(call, params.session)
+        action = Action("undo", "session/undo", {"sessionId": session_id, "count": params.count, **git})
     return carry_out(call, action, params.token)
 
 
 def redo(call: Call, params: RedoParams) -> Outcome:
     """Redoes what was undone last."""
-    action = Action("redo", "session/redo", {"sessionId": whose(call, params.session), "count": params.count})
+    git = {"git": True} if params.git else {}
+    action = Action("redo", "session/redo", {"sessionId": whose(call, params.session), "count": params.count, **git})
     return carry_out(call, action, params.token)
 
 
@@ -176,7 +182,7 @@ def _send(call: Call, action: Action, **more: Any) -> DaemonOutcome:
 def _pointless(action: Action, outcome: DaemonOutcome) -> Answer | None:
     """The answer if a plan would do, or did, nothing; else None."""
     outcomes = {row["outcome"] for row in outcome["files"]}
-    if outcomes & _WRITTEN:
+    if outcomes & _WRITTEN or moves_git(outcome.get("git")):
         return None
     if outcomes - {"unchanged"}:
         return _answer(action, "blocked", outcome)
@@ -210,6 +216,7 @@ def _changed(
     rows = sorted(outcome["files"], key=lambda row: _ORDER.get(row["outcome"], len(_ORDER)))
     left = sum(row["outcome"] in _ORDER for row in rows)
     details = outcome["details"]
+    how = "`undo` with `step` and `git`" if status == "done" else "`git`"
     diff, cut_note = cut(details["diff"])
     return ChangeResult(
         status=status,
@@ -225,6 +232,7 @@ def _changed(
         diff=diff,
         steps=[structure(step, ReversedStep) for step in outcome["steps"]] if "steps" in outcome else None,
         before=outcome["before"] if status == "done" else None,
+        git=git_lines(outcome["git"], how) if "git" in outcome else None,
         unanswered=unanswered or None,
         differs=differs or None,
     )

@@ -9,6 +9,7 @@ from snapd.mcp.call import Answer
 from snapd.model.errors import FileChanged, InvalidParams
 from snapd.wire.converter import structure
 from snapd.wire.values import FileChange
+from snapd.wire.words import git_words
 
 from .finding import beginning, find_snapshot, find_step, own_session, whose
 from .results import (
@@ -23,7 +24,7 @@ from .results import (
     History,
     ShownStep,
 )
-from .texts import blame_text, changes_text, counted, cut, entry_line, history_text, paragraphs
+from .texts import blame_text, changes_text, counted, cut, entry_text, history_text, paragraphs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +66,7 @@ def show(call: Call, params: ShowParams) -> Answer:
     whole = call.request("step/diff", {"stepId": step["stepId"], "files": params.files})["diff"]
     diff, note = _cut(whole)
     entry = _of_step(call, step)
-    text = paragraphs(entry_line(entry), changes_text(entry), diff, note)
+    text = paragraphs(entry_text(entry), diff, note)
     return Answer(ShownStep(step=entry, diff=diff, note=note), text)
 
 
@@ -121,6 +122,7 @@ def _entry(call: Call, row: HistoryEntry) -> Entry:
         after=row.get("after"),
         steps=row.get("steps"),
         unknown=row.get("unknown"),
+        git=_git(row),
         **_changes(row.get("files", [])),
     )
 
@@ -140,8 +142,13 @@ def _of_step(call: Call, step: Step) -> Entry:
         state=step["state"],
         before=step["from"],
         after=step.get("to"),
+        git=_git(step),
         **_changes(step.get("files") or []),
     )
+
+
+def _git(row: HistoryEntry | Step) -> str | None:
+    return git_words(row["git"]) if "git" in row else None
 
 
 def _changes(rows: Sequence[FileDiff | ChangedFile]) -> dict[str, Any]:

@@ -20,6 +20,10 @@ _PLANNED = (
     "the same in both calls."
 )
 LineNumber = Annotated[int, AtLeast(1)]
+_GIT = (
+    "Also take back what the steps did to git: branches, tags, HEAD, the stash, what is staged, an operation in "
+    "progress, or `.git` itself. Without it, git stays as it is."
+)
 _FILES = "Only these files or folders: absolute, or relative to your working directory."
 
 
@@ -106,6 +110,7 @@ class UndoParams:
     count: Annotated[Limit, "How many of the last steps to undo; not with `step` or `message`."] = 1
     session: Annotated[str | None, f"Whose last steps. {_WHOSE}"] = None
     files: Annotated[list[str] | None, "Only with `step`: undo its changes to these files only."] = None
+    git: Annotated[bool, f"{_GIT} Not with `files`."] = False
     token: Annotated[str | None, _PLANNED] = None
 
 
@@ -119,6 +124,7 @@ class RedoParams:
 
     count: Annotated[Limit, "How many steps to redo."] = 1
     session: Annotated[str | None, f"Whose steps. {_WHOSE}"] = None
+    git: Annotated[bool, "Also redo what `undo` with `git` took back."] = False
     token: Annotated[str | None, _PLANNED] = None
 
 

@@ -53,6 +53,7 @@ class Entry(Changes):
     after: Annotated[TreeHash | None, "The snapshot after it."] = None
     steps: Annotated[list[str] | None, "The steps that it undid or redid."] = None
     unknown: Annotated[Literal[True] | None, "Maybe not the user: another history records the author."] = None
+    git: Annotated[str | None, "How the folder's own git changed. Absent if it did not."] = None
 
 
 @attrs.frozen(kw_only=True)
@@ -162,6 +163,10 @@ class ChangeResult:
     diff: Annotated[str, "The changes as a unified diff."]
     steps: Annotated[list[ReversedStep] | None, "The steps that are undone or redone."] = None
     before: Annotated[TreeHash | None, "The snapshot of the folder before the change. Present if `done`."] = None
+    git: Annotated[
+        list[str] | None,
+        "What becomes of the folder's own git, and what of it stays and why. Absent if the steps did nothing to it.",
+    ] = None
     unanswered: Annotated[Literal[True] | None, "The user dismissed the question, or the client could not ask."] = None
     differs: Annotated[
         Literal[True] | None,

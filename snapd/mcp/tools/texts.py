@@ -63,11 +63,17 @@ def changes_text(changes: Changes, most: int = MAX_FILES) -> str:
     return "\n".join(lines)
 
 
+def entry_text(entry: Entry, most: int = MAX_FILES) -> str:
+    """An entry with its files, one per line, and what it did to git."""
+    git = [] if entry.git is None else [f"  git: {_shown(entry.git)}"]
+    return "\n".join([entry_line(entry), changes_text(entry, most), *git])
+
+
 def history_text(entries: Sequence[Entry], cursor: str | None) -> str:
     """The entries, latest first, and how to see more."""
     if not entries:
         return "snapd has recorded nothing in this folder yet."
-    lines = [f"{entry_line(entry)}\n{changes_text(entry, _LISTED)}" for entry in entries]
+    lines = [entry_text(entry, _LISTED) for entry in entries]
     return paragraphs(*lines, cursor and f'There is more: call again with cursor "{cursor}".')
 
 
@@ -94,7 +100,7 @@ def plan_text(plan: ChangeResult) -> str:
         lines.append(f"  ... and {plan.file_count - len(plan.files)} more")
     left = f"; {plan.left} left unchanged" if plan.left else ""
     lines.append(f"{counted(plan.file_count)}, +{plan.additions} -{plan.deletions} lines{left}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *map(_shown, plan.git or ())])
 
 
 def note(

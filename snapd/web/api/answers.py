@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import attrs
 
+from snapd.wire.git import GitOutcome
 from snapd.wire.session import Session
 from snapd.wire.snapshot import StatusResult
 from snapd.wire.values import FileOutcome, Limit, TreeHash
@@ -56,6 +57,7 @@ class Revert:
     diff: Annotated[str, "What the revert changed, as a unified diff."]
     applied: Annotated[bool, "As in the result of `session/revert`."]
     files: Annotated[list[FileOutcome], "The outcome for each file, including conflicts."]
+    git: Annotated[GitOutcome | None, "As in the result of `session/revert`."] = None
 
 
 @attrs.frozen(kw_only=True)

@@ -105,7 +105,7 @@ def _off(result: StatusResult) -> str:
 
 logger = logging.getLogger(__name__)
 
-_OF_REVERT = ("messageId", "partId", "snapshot", "diff", "applied", "files")
+_OF_REVERT = ("messageId", "partId", "snapshot", "diff", "applied", "files", "git")
 _SPELLED = {"messageID": "messageId", "partID": "partId"}
 _ON_A_PAGE = 500
 

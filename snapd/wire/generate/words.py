@@ -20,6 +20,7 @@ _MAPS = (
     ("SIGNATURES", words.SIGNATURES),
     ("SNAPSHOT_KINDS", words.SNAPSHOT_KINDS),
     ("ERROR_TITLES", words.ERROR_TITLES),
+    ("GIT_PART_REASONS", words.GIT_PART_REASONS),
 )
 _LISTS = (
     ("WRITTEN_OUTCOMES", words.WRITTEN_OUTCOMES),
@@ -28,9 +29,9 @@ _LISTS = (
     ("ABSENT_REASONS", words.ABSENT_REASONS),
     ("PALETTE", words.PALETTE),
 )
-_TYPESCRIPT = """
+_TYPESCRIPT = r"""
 /** What every face calls reasons, outcomes, states, operations, errors and agents. */
-import type { OutcomeKind, RevertKind, Step } from "./protocol.js";
+import type { GitChange, GitOutcome, GitRef, OutcomeKind, RevertKind, Step } from "./protocol.js";
 
 /** A colour for an agent: on a light ground and on a dark one as CSS writes it, and among the 256 of terminals. */
 export interface AgentColour {
@@ -76,6 +77,41 @@ export function isEmpty(step: Step): boolean {
   if (step.state === "open" || step.late === true || step.git !== undefined) return false;
   if (filled(step.files) || filled(step.uncaptured)) return false;
   return step.partId !== undefined || (step.tool ?? step.description ?? step.messageId) === undefined;
+}
+
+/** How the folder's own git changed, in a line: "main 5f3c21a → 9a1b22c, branch topic deleted". */
+export function gitWords({ repository, head, refs, staged, operation }: GitChange): string {
+  const parts = repository === undefined ? [] : [`repository ${repository}`];
+  if (head !== undefined) parts.push(`HEAD ${refName(head.before)} → ${refName(head.after)}`);
+  parts.push(...refs.map(refWords));
+  if (staged !== undefined) parts.push(`staged ${staged.before} → ${staged.after}`);
+  if (operation !== undefined && operation.before !== "none") parts.push(`${operation.before} ended`);
+  if (operation !== undefined && operation.after !== "none") parts.push(`${operation.after} in progress`);
+  return parts.join(", ");
+}
+
+/** The parts of git that were left, each with the reason: "refs/heads/topic: it has changed since". */
+export function gitReasons(git: GitOutcome | undefined): string[] {
+  return (git?.reasons ?? []).map(({ part, reason }) => `${part}: ${own(GIT_PART_REASONS, reason) ?? reason}`);
+}
+
+/** Whether git is changed, and not only what stays. */
+export function movesGit(git: GitOutcome | undefined): boolean {
+  return git !== undefined && git.left !== true && gitWords(git.changes) !== "";
+}
+
+function refWords({ ref, before, after }: GitRef): string {
+  const kind = ref.startsWith("refs/heads/") ? "branch " : ref.startsWith("refs/tags/") ? "tag " : "";
+  const name = ref.replace(/^refs\/(heads\/|tags\/)?/, "");
+  if (after === undefined) return `${kind}${name} deleted`;
+  if (before === undefined) return `${kind}${name} created at ${refName(after)}`;
+  return before === after ? `${name} changed` : `${name} ${refName(before)} → ${refName(after)}`;
+}
+
+/** Shortens the full name of a branch, or the id of a commit. */
+function refName(value: string): string {
+  const name = value.replace(/^ref: /, "");
+  return name.includes("/") ? name.replace(/^refs\/heads\//, "") : name.slice(0, 7);
 }
 
 function filled(list: readonly unknown[] | undefined): boolean {
@@ -164,6 +200,69 @@ function M.is_empty(step)
     return false
   end
   return step.partId ~= nil or not (step.tool or step.description or step.messageId)
+end
+
+--- The full name of a branch, or the id of a commit, shortened.
+local function ref_name(value)
+  local name = value:gsub("^ref: ", "")
+  return name:find("/", 1, true) and (name:gsub("^refs/heads/", "")) or name:sub(1, 7)
+end
+
+--- A change of git in a line, such as "main 5f3c21a → 9a1b22c, branch topic deleted".
+---@param change table GitChange
+---@return string
+function M.git_words(change)
+  local parts = {}
+  local function add(format, ...)
+    parts[#parts + 1] = format:format(...)
+  end
+  if change.repository then
+    add("repository %s", change.repository)
+  end
+  if change.head then
+    add("HEAD %s → %s", ref_name(change.head.before), ref_name(change.head.after))
+  end
+  for _, each in ipairs(change.refs) do
+    local kind, name = each.ref:match("^refs/(%l+)/(.+)$")
+    kind = ({ heads = "branch ", tags = "tag " })[kind]
+    name = kind and name or each.ref:gsub("^refs/", "")
+    if not each.after then
+      add("%s%s deleted", kind or "", name)
+    elseif not each.before then
+      add("%s%s created at %s", kind or "", name, ref_name(each.after))
+    elseif ref_name(each.before) == ref_name(each.after) then
+      add("%s changed", name)
+    else
+      add("%s %s → %s", name, ref_name(each.before), ref_name(each.after))
+    end
+  end
+  if change.staged then
+    add("staged %d → %d", change.staged.before, change.staged.after)
+  end
+  local before, after = (change.operation or {}).before, (change.operation or {}).after
+  if before and before ~= "none" then
+    add("%s ended", before)
+  end
+  if after and after ~= "none" then
+    add("%s in progress", after)
+  end
+  return table.concat(parts, ", ")
+end
+
+--- What became of git in lines.
+---@param outcome table GitOutcome
+---@param how string what asks for git as well
+---@return string[]
+function M.git_lines(outcome, how)
+  local words = M.git_words(outcome.changes)
+  if outcome.left then
+    return { ("git stays as it is: %s; %s takes that back, too"):format(words, how) }
+  end
+  local lines = words ~= "" and { "git: " .. words } or {}
+  for _, each in ipairs(outcome.reasons or {}) do
+    lines[#lines + 1] = ("left in git: %s: %s"):format(each.part, M.GIT_PART_REASONS[each.reason] or each.reason)
+  end
+  return lines
 end
 
 return M

@@ -9,9 +9,12 @@ from pathlib import Path
 import attrs
 import pytest
 
+from snapd.core.actions.undo.steps import UndoRequest
+from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from snapd.model.errors import UnknownSession
 from tests.support.amounts import amount
+from tests.support.git import run_git
 from tests.support.sessions import TEXT, Agents, at_work, ids, text
 
 NOTHING: tuple[list[str], list[str], list[str]] = ([], [], [])
@@ -35,6 +38,29 @@ def test_what_was_undone_and_redone(agents: Agents) -> None:
     assert news(agents) == NOTHING
     agents.redo("one")
     assert news(agents) == ([], [first], ["a.txt"])
+
+
+def test_how_git_was_moved(agents: Agents) -> None:
+    folder = agents.bench.root
+    run_git(folder, "init", "-qb", "main")
+    run_git(folder, "commit", "-qm", "first", "--allow-empty")
+    agents.start("one")
+    step = agents.step("one", lambda: run_git(folder, "commit", "-qm", "second", "--allow-empty"))
+    assert agents.bench.workspace.news.take_news("one", Call()).git is None
+    with_git = OperationOptions("merge", False, False, git=True)
+    agents.bench.workspace.undo_steps.undo(UndoRequest("one", 1, step), with_git, Call())
+    # what the user does is no operation
+    run_git(folder, "branch", "topic")
+    news = agents.bench.workspace.news.take_news("one", Call())
+    assert ids(news.undone) == [step]
+    assert news.git is not None
+    assert [(each.ref, each.after) for each in news.git.refs] == [
+        ("refs/heads/main", run_git(folder, "rev-parse", "main").decode().strip())
+    ]
+    assert agents.bench.workspace.news.take_news("one", Call()).git is None
+    agents.bench.workspace.undo_steps.redo("one", 1, with_git, Call())
+    agents.bench.workspace.undo_steps.undo(UndoRequest("one", 1, step), with_git, Call())
+    assert agents.bench.workspace.news.take_news("one", Call()).git is None
 
 
 def test_what_the_user_changed(agents: Agents) -> None:

@@ -97,6 +97,46 @@ export const UNDOING = [
     },
   },
   {
+    name: "undo-with-git",
+    setting: {},
+    async run(stage) {
+      const { diff, steps, workbench, world } = stage;
+      const refs = () => world.git(["for-each-ref"]);
+      world.git(["switch", "--quiet", "--create", "topic"]);
+      world.write("topic.txt", LIST);
+      world.git(["add", "topic.txt"]);
+      world.commit("A topic");
+      world.git(["switch", "--quiet", "main"]);
+      const before = refs();
+      const agent = await stage.agent("At git");
+      const stepId = await agent.begin("Merge and tidy", "Bash");
+      world.git(["merge", "--quiet", "topic"]);
+      await agent.write({ "made.txt": "made\n" });
+      world.git(["add", "made.txt"]);
+      world.commit("Make it");
+      world.git(["branch", "--quiet", "-D", "topic"]);
+      await agent.end(stepId);
+      const after = refs();
+      const put = await stage.fileRow("At git", "Merge and tidy", "topic.txt");
+      await put.filter({ hasText: "by git" }).hover();
+      assert.equal(await put.getByRole("button", { name: "Revert File" }).count(), 0);
+      await steps.click(put);
+      await diff.shows("", LIST);
+      await steps.press(await stage.stepRow("At git", "Merge and tidy"), "Undo This Step");
+      assert.match(
+        await workbench.question(),
+        /leaves git as it is: main .* → .*, branch topic deleted.*Files and Git”: main .*, branch topic created at/s,
+      );
+      await stage.shot("undo-with-git");
+      await workbench.answer("Files and Git");
+      assert.match(await workbench.told(/Undid step 1/), /2 files deleted\. Git: main .*, branch topic created at/);
+      assert.deepEqual([refs(), world.git(["status", "--porcelain"])], [before, ""]);
+      await workbench.press(/Undid step 1/, "Undo");
+      await untilEqual("the refs", refs, after);
+      await untilEqual("topic.txt", () => world.read("topic.txt"), LIST);
+    },
+  },
+  {
     name: "undo-button",
     async run(stage) {
       const { workbench, world } = stage;

@@ -5,7 +5,7 @@ import type { Action } from "./action";
 import { showDetails } from "./details";
 import { explained, Refused } from "./errors";
 import { listed, snapshotName } from "./names";
-import { conflicts, report, severity, written } from "./outcomes";
+import { conflicts, gitReport, report, severity, written } from "./outcomes";
 import { perform, type Performed } from "./perform";
 import type { Notice } from "./ui";
 import type { World } from "./world";
@@ -74,7 +74,7 @@ export class Acting {
       overwritten.length === 0
         ? undefined
         : `What was overwritten in ${listed(overwritten.map(({ file }) => file))} stays in ${snapshotName(acted.before)}.`;
-    const sentences = [report(action.done(acted), acted.files), kept, action.besides?.(acted)];
+    const sentences = [report(action.done(acted), acted.files), gitReport(acted.git), kept, action.besides?.(acted)];
     const message = sentences.filter((sentence) => sentence !== undefined && sentence !== "").join(" ");
     const inConflict = conflicts(acted.files).length > 0;
     // if nothing of a step could be undone or redone, there is nothing to reverse
@@ -84,7 +84,7 @@ export class Acting {
     await this.attempt("go on", async () => {
       // whoever has looked at something finds the buttons again
       for (;;) {
-        const answer = await this.notify({ severity: severity(acted.files), message, buttons });
+        const answer = await this.notify({ severity: severity(acted.files, acted.git), message, buttons });
         if (answer === UNDO) {
           await this.act(action.undoing(acted));
           return;

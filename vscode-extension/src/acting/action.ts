@@ -78,6 +78,12 @@ export function always(call: ActingCall): Action["plan"] {
   return () => Promise.resolve({ call, leftOut: [] });
 }
 
+/** The same, with what the steps did to git; others than undo and redo are about files alone. */
+export function withGit(call: ActingCall): ActingCall {
+  if (!call.method.startsWith("session/")) return call;
+  return { ...call, params: { ...call.params, git: true } } as ActingCall;
+}
+
 /** The goal that is the file of a snapshot. */
 export function snapshotGoal(hash: string, place: string): Goal {
   return { text: `what it was ${place}`, compared: { hash, name: place } };

@@ -6,11 +6,14 @@ import {
   type ChangedBy,
   type Contested,
   type FileOutcome,
+  type GitOutcome,
   OPERATIONS,
   OUTCOMES,
   type OutcomeKind,
   WRITTEN_OUTCOMES,
   agentTitle,
+  gitReasons,
+  gitWords,
   reasonText,
 } from "@snapd/client";
 import { counted } from "../model/wording";
@@ -32,11 +35,11 @@ export function conflicts(files: readonly FileOutcome[]): FileOutcome[] {
   return files.filter((file) => file.outcome === "conflict");
 }
 
-/** How much a user has to know of what became of these files. */
-export function severity(files: readonly FileOutcome[]): Severity {
+/** How much a user has to know of what became of these files, and of git. */
+export function severity(files: readonly FileOutcome[], git?: GitOutcome): Severity {
   const kinds = new Set(files.map((file) => file.outcome));
   if (kinds.has("failed") || kinds.has("skipped")) return "error";
-  return kinds.has("conflict") ? "warning" : "info";
+  return kinds.has("conflict") || git?.reasons !== undefined ? "warning" : "info";
 }
 
 /** What became of a file, for a list: "merged", "in conflict: changed since". */
@@ -87,6 +90,16 @@ export function report(done: string, files: readonly FileOutcome[]): string {
   return [`${done}: ${changesText(files)}.`, ...leftovers(files)].join(" ");
 }
 
+/** What became of git, in sentences; empty for nothing. */
+export function gitReport(git: GitOutcome | undefined): string {
+  if (git === undefined) return "";
+  const words = gitWords(git.changes);
+  if (git.left === true) return `Git stays as it is: ${words}.`;
+  return [...(words === "" ? [] : [`Git: ${words}.`]), ...gitReasons(git).map((why) => `Left in git: ${why}.`)].join(
+    " ",
+  );
+}
+
 /** What was written: "2 files restored, 1 merged". */
 export function changesText(files: readonly FileOutcome[]): string {
   const none = conflicts(files).length > 0 ? "no file was changed" : "no file had to be changed";
@@ -120,7 +133,7 @@ function because(text: string, file: FileOutcome): string {
 function leftovers(files: readonly FileOutcome[]): string[] {
   const of = (kind: OutcomeKind): FileOutcome[] => files.filter((file) => file.outcome === kind);
   const sentences: string[] = [];
-  const absent = files.filter(({ reason = "" }) => ABSENT_REASONS.includes(reason));
+  const absent = files.filter(({ reason = "" }) => [...ABSENT_REASONS, "byGit"].includes(reason));
   if (absent.length > 0) {
     sentences.push(`${counted(absent.length, "file was", "files were")} unchanged${onlyOne(absent)}.`);
   }

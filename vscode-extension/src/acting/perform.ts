@@ -1,7 +1,17 @@
 // Runs an action: exactly the plan that the user accepted, and never over unsaved text.
 
-import type { FileOutcome } from "@snapd/client";
-import { type Acted, type Action, type ActingCall, type ActingFolder, decisionParams, foretell, send } from "./action";
+import { type FileOutcome, gitReasons, gitWords } from "@snapd/client";
+import { capitalized } from "../model/wording";
+import {
+  type Acted,
+  type Action,
+  type ActingCall,
+  type ActingFolder,
+  decisionParams,
+  foretell,
+  send,
+  withGit,
+} from "./action";
 import { type Decision, type Decisions, decide } from "./deciding";
 import { Refused } from "./errors";
 import { exactName, listed } from "./names";
@@ -11,6 +21,8 @@ import type { World } from "./world";
 
 const SAVE = "Save and Continue";
 const DISCARD = "Discard Changes and Continue";
+const FILES_ONLY = "Files Only";
+const FILES_AND_GIT = "Files and Git";
 const CHANGED = "Something has changed since. ";
 
 /** An action that was carried out, and what it did. */
@@ -36,6 +48,12 @@ interface Agreement {
   readonly plan: string | undefined;
 }
 
+/** Whether git goes along, as a person decided, and the plan that was shown for it. */
+interface GitChoice {
+  readonly isWanted: boolean;
+  readonly plan: string | undefined;
+}
+
 const NONE: Agreement = { decisions: new Map(), all: new Map(), plan: undefined };
 
 /**
@@ -49,11 +67,12 @@ const NONE: Agreement = { decisions: new Map(), all: new Map(), plan: undefined 
 export async function perform(action: Action, world: World): Promise<Performed | "changed" | undefined> {
   const folder = world.folder(action.folder);
   let agreement = NONE;
+  let git: GitChoice | undefined;
   let note = "";
   for (;;) {
     const { decisions } = agreement;
     await world.flush();
-    const forecast = await foresee(action, folder, decisions);
+    const forecast = await foresee(action, folder, decisions, git);
     const { call, acted } = forecast;
     if (action.agreed !== undefined && decisions.size === 0 && acted.plan !== action.agreed.plan) return "changed";
     checkShown(action, acted.files);
@@ -61,7 +80,7 @@ export async function perform(action: Action, world: World): Promise<Performed |
     if (
       undecided.length === 0 &&
       agreement !== NONE &&
-      (await planOf(action, folder, agreement.all)) !== agreement.plan
+      (await foresee(action, folder, agreement.all, git)).acted.plan !== agreement.plan
     ) {
       [agreement, note] = [NONE, CHANGED];
       continue;
@@ -73,8 +92,13 @@ export async function perform(action: Action, world: World): Promise<Performed |
       if (!(await settle(action, atRisk, world))) return undefined;
       continue;
     }
+    if (agreement === NONE && (git === undefined ? acted.git?.left === true : acted.plan !== git.plan)) {
+      git = await chooseGit(action, folder, git === undefined ? note : CHANGED, world);
+      if (git === undefined) return undefined;
+      continue;
+    }
     if (undecided.length > 0) {
-      const agreed = await agree(action, folder, forecast, agreement, undecided, note, world);
+      const agreed = await agree(action, folder, forecast, agreement, git, undecided, note, world);
       if (agreed === undefined) return undefined;
       agreement = agreed;
       continue;
@@ -88,16 +112,45 @@ export async function perform(action: Action, world: World): Promise<Performed |
   }
 }
 
-async function foresee(action: Action, folder: ActingFolder, decisions: Decisions): Promise<Forecast> {
+async function foresee(
+  action: Action,
+  folder: ActingFolder,
+  decisions: Decisions,
+  git?: Pick<GitChoice, "isWanted">,
+): Promise<Forecast> {
   const plan = await action.plan(folder, decisions);
   if ("settled" in plan) return { call: undefined, leftOut: [], acted: plan.settled };
-  const { call, leftOut } = plan;
+  const { leftOut } = plan;
+  const call = git?.isWanted === true ? withGit(plan.call) : plan.call;
   const acted = await foretell(folder, call, { ...decisionParams(decisions), details: "counts" });
   return { call, leftOut, acted: { ...acted, files: [...acted.files, ...leftOut] } };
 }
 
-async function planOf(action: Action, folder: ActingFolder, decisions: Decisions): Promise<string | undefined> {
-  return (await foresee(action, folder, decisions)).acted.plan;
+/** Has the user decide whether git goes along; resolves with undefined if the action is not to be done. */
+async function chooseGit(
+  action: Action,
+  folder: ActingFolder,
+  note: string,
+  { ui }: World,
+): Promise<GitChoice | undefined> {
+  const without = (await foresee(action, folder, NONE.decisions)).acted;
+  const both = (await foresee(action, folder, NONE.decisions, { isWanted: true })).acted;
+  const [stays, goes] = [without.git, both.git].map((git) => {
+    const words = git === undefined ? "" : gitWords(git.changes);
+    return words === "" ? "no change" : words;
+  });
+  const answer = await ui.ask({
+    message: `${capitalized(action.aim)}?`,
+    detail: [
+      `${note}“${FILES_ONLY}” leaves git as it is: ${stays}.`,
+      `“${FILES_AND_GIT}”: ${goes}.`,
+      ...gitReasons(both.git).map((why) => `Left in git: ${why}.`),
+    ].join(" "),
+    choices: [FILES_ONLY, FILES_AND_GIT],
+  });
+  if (answer === undefined) return undefined;
+  const isWanted = answer === FILES_AND_GIT;
+  return { isWanted, plan: (isWanted ? both : without).plan };
 }
 
 /** Has the user decide about files in conflict; resolves with undefined if the action is not to be done. */
@@ -106,13 +159,14 @@ async function agree(
   folder: ActingFolder,
   { call, acted }: Forecast,
   before: Agreement,
+  git: GitChoice | undefined,
   files: readonly FileOutcome[],
   note: string,
   { ui }: World,
 ): Promise<Agreement | undefined> {
   const all = new Map<string, Decision>(before.all);
   for (const file of files) all.set(exactName(file), "overwrite");
-  const overwritten = (await foresee(action, folder, all)).acted;
+  const overwritten = (await foresee(action, folder, all, git)).acted;
   const deleted = new Set(overwritten.files.filter(({ outcome }) => outcome === "deleted").map(exactName));
   const decided = await decide({ action, method: call?.method, forecast: acted, files, deleted, note }, ui);
   if (decided === undefined) return undefined;

@@ -1,6 +1,6 @@
 // Reverses an action.
 
-import { type FileOutcome, SnapdError } from "@snapd/client";
+import { type FileOutcome, movesGit, SnapdError } from "@snapd/client";
 import {
   type Acted,
   type ActingCall,
@@ -9,6 +9,7 @@ import {
   foretell,
   type Plan,
   snapshotGoal,
+  withGit,
 } from "./action";
 import type { Decisions } from "./deciding";
 import { differences } from "./differences";
@@ -38,16 +39,17 @@ export function takeBack(folder: string, what: string, acted: Acted): Action {
  * Reverses an undo or a redo of steps: by the opposite request while that affects only these steps; otherwise by their
  * files, if the session has continued.
  *
- * @param call - the request.
+ * @param opposite - the request; git goes along as it did in the action.
  * @param undoing - the action that reverses the request.
  */
 export function takeBackSteps(
   folder: string,
   what: string,
   acted: Acted,
-  call: ActingCall,
+  opposite: ActingCall,
   undoing: Action["undoing"],
 ): Action {
+  const call = movesGit(acted.git) ? withGit(opposite) : opposite;
   const byFiles = takeBack(folder, what, acted);
   return {
     folder,

@@ -70,7 +70,7 @@ export async function chooseTurn(
 
 /** Asks for a file of a step, where it has several. */
 export async function chooseFile(host: CommandHost, step: Step, title: string): Promise<FileChange | undefined> {
-  const files = step.files ?? [];
+  const files = (step.files ?? []).filter(({ byGit }) => byGit !== true);
   const [only, ...others] = files;
   if (only === undefined) throw new Refused(`${capitalized(stepInSentence(step))} changed no file.`);
   if (others.length === 0) return only;
@@ -83,7 +83,8 @@ export async function chooseFile(host: CommandHost, step: Step, title: string): 
 
 /** Whether a step can be undone and that would do something. */
 export function isUndoable(step: Step): boolean {
-  return (step.state === "applied" || step.state === "partly") && (step.files ?? []).length > 0;
+  const changed = (step.files ?? []).length > 0 || step.git !== undefined;
+  return (step.state === "applied" || step.state === "partly") && changed;
 }
 
 /** Whether a step changed the file of this exact name. */

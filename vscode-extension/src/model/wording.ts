@@ -1,6 +1,15 @@
 // Words and numbers as the views write them.
 
-import { type Entry, type FileChange, SIGNATURES, STATES, type Session, type Step } from "@snapd/client";
+import {
+  type Entry,
+  type FileChange,
+  type GitChange,
+  gitWords,
+  SIGNATURES,
+  STATES,
+  type Session,
+  type Step,
+} from "@snapd/client";
 import type { Turn } from "./turns";
 
 const MINUTE = 60_000;
@@ -49,6 +58,11 @@ export function linesInWords(files: readonly Counts[]): string {
   const { added, deleted } = sums(files);
   if (added + deleted === 0) return isBinary(files) ? "binary" : "";
   return `${counted(added, "line")} added, ${deleted} removed`;
+}
+
+/** What was done to the folder's own git: "git: main 5f3c21a → 9a1b22c". */
+export function gitInWords(git: GitChange | undefined): string | undefined {
+  return git && `git: ${gitWords(git)}`;
 }
 
 /** A local time for people, to the second: "2026-11-21 17:54:42". */
@@ -144,7 +158,7 @@ export function eventName(entry: Entry, find: (stepId: string) => Step | undefin
     case "step":
       return entry.step === undefined ? "Step" : stepName(entry.step);
     case "user":
-      return `${entry.unknown === true ? "Someone" : "You"} changed ${filesInSentence(entry.files)}`;
+      return `${entry.unknown === true ? "Someone" : "You"} changed ${changedInSentence(entry)}`;
     case "undo":
       return `Undid ${steps ?? "steps"}`;
     case "redo":
@@ -152,22 +166,22 @@ export function eventName(entry: Entry, find: (stepId: string) => Step | undefin
     case "restore":
       return "Restored a snapshot";
     case "revert":
-      return `Reverted ${steps ?? filesInSentence(entry.files)}`;
+      return `Reverted ${steps ?? changedInSentence(entry)}`;
     case "unrevert":
       return "Undid a revert";
     case "hunks":
-      return `Undid changes in ${filesInSentence(entry.files)}`;
+      return `Undid changes in ${changedInSentence(entry)}`;
     case "message":
       return capitalized(turnInSentence(entry));
     default:
       // a later daemon may know more
-      return `Changed ${filesInSentence(entry.files)}`;
+      return `Changed ${changedInSentence(entry)}`;
   }
 }
 
-function filesInSentence(files: readonly FileChange[]): string {
+function changedInSentence({ files, git }: Entry): string {
   const [only, ...others] = files;
-  if (only === undefined) return "nothing";
+  if (only === undefined) return git === undefined ? "nothing" : "git";
   return others.length > 0 ? counted(1 + others.length, "file") : only.file.slice(only.file.lastIndexOf("/") + 1);
 }
 

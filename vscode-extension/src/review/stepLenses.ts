@@ -41,7 +41,7 @@ export class StepHunkLenses implements CodeLensProvider {
     const side = change?.status === "deleted" ? "before" : "after";
     const isInForce = step.state === "applied" || step.state === "partly";
     const isMoved = maybeMoved(step.files ?? []).some((each) => requestName(each) === name);
-    if (change === undefined || !isInForce || isMoved || place.side !== side) return [];
+    if (change === undefined || change.byGit === true || !isInForce || isMoved || place.side !== side) return [];
     const { hunks } = await this.#hunksOf(folder, step, name);
     const lines = linesOf(document);
     if (!isShownBy(lines, hunks, side)) return [];

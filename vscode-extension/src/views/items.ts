@@ -78,6 +78,7 @@ export function contextValue(item: Item): string {
     case "step":
       return `step.${item.step.state}`;
     case "file":
+      if (item.file.byGit === true) return "file.git";
       return item.step !== undefined ? "file.step" : item.entry.kind === "user" ? "file.user" : "file.operation";
     default:
       return item.kind;

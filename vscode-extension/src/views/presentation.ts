@@ -9,6 +9,7 @@ import {
   capitalized,
   counted,
   eventName,
+  gitInWords,
   lines,
   linesInWords,
   moment,
@@ -189,6 +190,7 @@ function ofStep({ step, entry }: StepItem, now: number): Presentation {
   const undone = step.state === "undone";
   const when = ago(step.endedAt ?? step.startedAt, now);
   const files = entry.files;
+  const git = gitInWords(step.git);
   const changed = files.length > 0;
   return {
     label: name,
@@ -197,7 +199,7 @@ function ofStep({ step, entry }: StepItem, now: number): Presentation {
         ? joined(["running", when])
         : joined([
             takenBack(step),
-            ...(changed ? [lines(files), counted(files.length, "file")] : ["no changes"]),
+            ...(changed ? [lines(files), counted(files.length, "file")] : [git ?? "no changes"]),
             when,
           ]),
     tooltip: [step.description?.trim() ?? name, ...stepFacts(step)].join("\n"),
@@ -206,7 +208,7 @@ function ofStep({ step, entry }: StepItem, now: number): Presentation {
         number,
         name === number ? undefined : name,
         stateInWords(step),
-        step.state === "open" ? undefined : changed ? counted(files.length, "file") : "no changes",
+        step.state === "open" ? undefined : changed ? counted(files.length, "file") : (git ?? "no changes"),
         changed ? linesInWords(files) : undefined,
         when,
       ],
@@ -223,9 +225,10 @@ function ofEvent({ entry, folder }: UserItem | OperationItem, now: number): Pres
   const name = eventName(entry, (id) => folder.step(id));
   const when = ago(entry.at, now);
   const changed = entry.files.length > 0;
+  const git = gitInWords(entry.git);
   return {
     label: name,
-    description: joined([changed ? lines(entry.files) : undefined, when]),
+    description: joined([changed ? lines(entry.files) : git, when]),
     tooltip: [
       name,
       entry.unknown === true
@@ -233,11 +236,12 @@ function ofEvent({ entry, folder }: UserItem | OperationItem, now: number): Pres
         : entry.kind === "user"
           ? "You changed this yourself, so undoing a step does not affect it."
           : undefined,
+      git,
       moment(entry.at),
     ]
       .filter((line) => line !== undefined)
       .join("\n"),
-    spoken: joined([name, changed ? linesInWords(entry.files) : undefined, when], ", "),
+    spoken: joined([name, changed ? linesInWords(entry.files) : git, when], ", "),
     icon: eventIcon(entry),
     quiet: true,
     mark: undefined,
@@ -250,7 +254,7 @@ function ofFile(item: FileItem): Presentation {
   const from = file.movedFrom === undefined ? undefined : `← ${shortestName(file.movedFrom.file, directory)}`;
   return {
     label: base,
-    description: joined([from, directory, lines([file])]),
+    description: joined([from, directory, lines([file]), file.byGit === true ? "by git" : undefined]),
     tooltip: fileFacts(item).join("\n"),
     spoken: joined([base, directory === "" ? undefined : `in ${directory}`, spokenChange(item)], ", "),
     icon: undefined,
@@ -265,6 +269,7 @@ function stepFacts(step: Step): string[] {
     step.agent === undefined ? undefined : `Agent: ${agentTitle(step.agent)}`,
     step.tool === undefined ? undefined : `Tool: ${step.tool}`,
     step.command === undefined ? undefined : `Command: ${step.command}`,
+    gitInWords(step.git),
     `Started: ${moment(step.startedAt)}`,
     step.endedAt === undefined ? undefined : `Ended: ${moment(step.endedAt)}`,
   ];
@@ -277,13 +282,14 @@ function fileFacts({ file }: FileItem): string[] {
     file.movedFrom === undefined ? undefined : `Renamed from ${file.movedFrom.file}`,
     capitalized(linesInWords([file])),
     file.shared === true ? "Shared: a step of another session was open too and may have changed it." : undefined,
+    file.byGit === true ? "By git: a checkout or a pull, say, put it there. It goes back with git." : undefined,
   ];
   return facts.filter((fact) => fact !== undefined).filter((fact) => fact !== "");
 }
 
 function spokenChange({ file }: FileItem): string {
   const what = file.movedFrom === undefined ? file.status : `renamed from ${file.movedFrom.file}`;
-  return joined([what, linesInWords([file])], ", ");
+  return joined([what, linesInWords([file]), file.byGit === true ? "by git" : undefined], ", ");
 }
 
 /** The name of a file that was renamed: without its folder where that stayed. */

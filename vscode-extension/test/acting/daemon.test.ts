@@ -1,6 +1,7 @@
 // Every action, with a daemon of its own and files on the disk.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -546,6 +547,51 @@ test("what is pending is kept and undone as it was shown; the button makes it pe
   assert.equal(at.files()["app.py"], kept, "the button of the button undid it again");
   assert.match(at.last, /^Reversed the undo of the undo of the pending changes of app\.py: 1 file restored\.$/);
   assert.deepEqual(await shown(), []);
+});
+
+test("git goes back with the files, where that is wanted; the button does both again", async (context) => {
+  const at = await room(context, START);
+  const git = (...words: string[]) => {
+    const person = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"];
+    return execFileSync("git", [...person, ...words], { cwd: at.root, env: environment({}), encoding: "utf8" });
+  };
+  git("init", "--quiet", "--initial-branch=main");
+  git("add", ".");
+  git("commit", "--quiet", "--message=Begin");
+  git("branch", "topic");
+  const before = git("for-each-ref");
+  await at.client.request("session/start", { sessionId: "one", agent: "tester" });
+  const { stepId } = await at.client.request("step/begin", { sessionId: "one", description: "Commit" });
+  at.write({ "app.py": lines({ 2: "two" }) });
+  git("commit", "--quiet", "--all", "--message=Two");
+  git("branch", "--quiet", "-D", "topic");
+  await at.client.request("step/end", { stepId });
+  const after = git("for-each-ref");
+  at.ui.answers = ["Files and Git"];
+  at.ui.buttons = ["Undo"];
+  const read = () => readFileSync(path.join(at.root, "app.py"), "utf8");
+  const seen: string[][] = [];
+  const notify = at.ui.notify.bind(at.ui);
+  at.ui.notify = (notice) => {
+    seen.push([git("for-each-ref"), read(), git("status", "--porcelain")]);
+    return notify(notice);
+  };
+  await undoLast(at.world.host);
+  await at.world.settled();
+  const id = (refs: string) => refs.slice(0, 7);
+  assert.deepEqual(at.ui.asked, [
+    {
+      message: "Undo step 1 “Commit”?",
+      detail:
+        `“Files Only” leaves git as it is: main ${id(before)} → ${id(after)}, branch topic deleted. ` +
+        `“Files and Git”: main ${id(after)} → ${id(before)}, branch topic created at ${id(before)}.`,
+      choices: ["Files Only", "Files and Git"],
+    },
+  ]);
+  assert.deepEqual(seen, [
+    [before, lines(), ""],
+    [after, lines({ 2: "two" }), ""],
+  ]);
 });
 
 test("a snapshot is named, with what was skipped and what is not saved", async (context) => {

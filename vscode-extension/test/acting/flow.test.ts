@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ConnectionLostError, type Contested, type FileOutcome, SnapdError } from "@snapd/client";
+import { ConnectionLostError, type Contested, type FileOutcome, type GitOutcome, SnapdError } from "@snapd/client";
 import { revertFiles, revertHunks } from "../../src/acting/pieces";
 import { redoStep, undoStep } from "../../src/acting/steps";
 import { AFTER, BEFORE, FakeFolder, FakeWorld, FOLDER, NOW, outcome, step, unsavedDocument } from "./fakes";
@@ -477,5 +477,73 @@ test("actions come one after the other, also after one that failed", async () =>
   assert.deepEqual(
     folder.writes.map(({ params }) => params["stepId"]),
     ["s1", "s2"],
+  );
+});
+
+const MOVED = { refs: [{ ref: "refs/heads/topic", before: "5".repeat(40) }] };
+const BACK = { refs: [{ ref: "refs/heads/topic", after: "5".repeat(40) }] };
+
+/** A daemon whose step also deleted a branch; its plans have these names. */
+function withBranch(
+  reasons: GitOutcome["reasons"],
+  plan = (git: boolean): string => (git ? "with git" : "files only"),
+) {
+  return new FakeFolder((_, { git, dryRun }) => {
+    const outcomes = git === true ? { changes: BACK, ...(reasons && { reasons }) } : { changes: MOVED, left: true };
+    const foretold = dryRun === true && { plan: plan(git === true) };
+    const steps = [step({ state: "undone" })];
+    return { applied: dryRun !== true, before: BEFORE, after: AFTER, files: [], steps, git: outcomes, ...foretold };
+  });
+}
+
+const QUESTION = {
+  message: "Undo step 3 “Edit app.py”?",
+  detail:
+    "“Files Only” leaves git as it is: branch topic deleted. “Files and Git”: branch topic created at 5555555. " +
+    "Left in git: refs/heads/main: it has changed since.",
+  choices: ["Files Only", "Files and Git"],
+};
+
+for (const [answer, sent, severity, message] of [
+  [
+    "Files and Git",
+    { git: true, expect: "with git" },
+    "warning",
+    "Git: branch topic created at 5555555. Left in git: refs/heads/main: it has changed since.",
+  ],
+  ["Files Only", { expect: "files only" }, "info", "Git stays as it is: branch topic deleted."],
+] as const) {
+  test(`where a step changed git, it is asked whether that goes back: ${answer}`, async () => {
+    const folder = withBranch([{ part: "refs/heads/main", reason: "moved" }]);
+    const world = new FakeWorld(folder);
+    world.ui.answers = [answer];
+    world.ui.buttons = ["Undo"];
+    assert.equal(await world.acting.act(undoStep(FOLDER, step())), true);
+    await world.settled();
+    assert.deepEqual(world.ui.asked[0], QUESTION);
+    assert.deepEqual(folder.writes[0]?.params, { ...UNDO, dryRun: false, ...sent });
+    const done = `Undid step 3 “Edit app.py”: no file had to be changed. ${message}`;
+    assert.deepEqual(world.ui.notices[0], { severity, message: done, buttons: ["Undo"] });
+    assert.equal(
+      folder.sent.find(({ method }) => method === "session/redo")?.params["git"],
+      "git" in sent || undefined,
+    );
+  });
+}
+
+test("cancelled, neither files nor git change; and what is not as it was shown is asked again", async () => {
+  const cancelled = withBranch(undefined);
+  const world = new FakeWorld(cancelled);
+  assert.equal(await world.acting.act(undoStep(FOLDER, step())), false);
+  assert.deepEqual(cancelled.writes, []);
+  let count = 0;
+  const moving = withBranch(undefined, () => `plan ${Math.min((count += 1), 4)}`);
+  const other = new FakeWorld(moving);
+  other.ui.answers = ["Files and Git", "Files and Git"];
+  assert.equal(await other.acting.act(undoStep(FOLDER, step())), true);
+  assert.match(other.ui.asked[1]?.detail ?? "", /^Something has changed since\. “Files Only”/);
+  assert.deepEqual(
+    moving.writes.map(({ params }) => [params["git"], params["expect"]]),
+    [[true, "plan 4"]],
   );
 });

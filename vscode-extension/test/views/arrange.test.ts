@@ -164,6 +164,8 @@ describe("arrange", () => {
       ["user", "file.user"],
       ["operation", "file.operation"],
     ]);
+    const changed = fileItem(entryItem(any, stepEntry(step("a", 1)), []), change("x", { byGit: true }));
+    assert.equal(contextValue(changed), "file.git", "what git put there goes back with git alone");
   });
 });
 

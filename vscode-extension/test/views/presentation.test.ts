@@ -68,6 +68,20 @@ describe("present", () => {
     assert.equal(idle.spoken, "Step 3, applied, no changes, 9 min ago");
   });
 
+  it("says what was done to git, and which files git put there", () => {
+    const git = { refs: [{ ref: "refs/heads/topic", before: hash(5) }] };
+    const only = of(stepEntry(step("x", 2, { files: [], git })));
+    assert.equal(present(only, NOW).description, "git: branch topic deleted · 9 min ago");
+    assert.equal(present(only, NOW).spoken, "Step 3, applied, git: branch topic deleted, 9 min ago");
+    assert.match(present(only, NOW).tooltip, /^git: branch topic deleted$/m);
+    const user = present(of({ ...userEntry(3, []), git }), NOW);
+    assert.deepEqual([user.label, user.description], ["You changed git", "git: branch topic deleted · 9 min ago"]);
+    const entry = stepEntry(step("x", 2, { git, files: [change("a.txt", { byGit: true })] }));
+    const file = present(fileItem(of(entry), change("a.txt", { byGit: true })), NOW);
+    assert.equal(file.description, "+1 −0 · by git");
+    assert.match(file.tooltip, /^By git: /m);
+  });
+
   it("shows sessions with their steps and their last activity", () => {
     const entries = [stepEntry(step("x", 238))];
     const made = session("s", { title: "Fix it", agent: "claude", stepCount: 3 });

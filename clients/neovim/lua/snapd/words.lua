@@ -32,7 +32,7 @@ M.REASONS = {
   tooLarge = "too large",
   unreadable = "cannot be read",
   unsavedInEditor = "an editor has unsaved text of it",
-  byGit = "git put it there; --git takes it back",
+  byGit = "git put it there",
   unstable = "keeps changing",
   unsupportedName = "its name is not supported",
 }
@@ -146,6 +146,17 @@ M.ERROR_TITLES = {
   planChanged = "plan changed meanwhile",
 }
 
+M.GIT_PART_REASONS = {
+  moved = "it has changed since",
+  checkedOut = "it is checked out",
+  checkedOutElsewhere = "another work tree has it checked out",
+  locked = "git is at work: a lock file exists",
+  missing = "objects that it needs are missing",
+  unrecorded = "it was not recorded",
+  shared = "another agent may have changed it too",
+  failed = "git refused",
+}
+
 M.AGENTS = {
   claude = { title = "Claude Code", colour = "orange" },
   codex = { title = "Codex", colour = "teal" },
@@ -235,6 +246,69 @@ function M.is_empty(step)
     return false
   end
   return step.partId ~= nil or not (step.tool or step.description or step.messageId)
+end
+
+--- The full name of a branch, or the id of a commit, shortened.
+local function ref_name(value)
+  local name = value:gsub("^ref: ", "")
+  return name:find("/", 1, true) and (name:gsub("^refs/heads/", "")) or name:sub(1, 7)
+end
+
+--- A change of git in a line, such as "main 5f3c21a → 9a1b22c, branch topic deleted".
+---@param change table GitChange
+---@return string
+function M.git_words(change)
+  local parts = {}
+  local function add(format, ...)
+    parts[#parts + 1] = format:format(...)
+  end
+  if change.repository then
+    add("repository %s", change.repository)
+  end
+  if change.head then
+    add("HEAD %s → %s", ref_name(change.head.before), ref_name(change.head.after))
+  end
+  for _, each in ipairs(change.refs) do
+    local kind, name = each.ref:match("^refs/(%l+)/(.+)$")
+    kind = ({ heads = "branch ", tags = "tag " })[kind]
+    name = kind and name or each.ref:gsub("^refs/", "")
+    if not each.after then
+      add("%s%s deleted", kind or "", name)
+    elseif not each.before then
+      add("%s%s created at %s", kind or "", name, ref_name(each.after))
+    elseif ref_name(each.before) == ref_name(each.after) then
+      add("%s changed", name)
+    else
+      add("%s %s → %s", name, ref_name(each.before), ref_name(each.after))
+    end
+  end
+  if change.staged then
+    add("staged %d → %d", change.staged.before, change.staged.after)
+  end
+  local before, after = (change.operation or {}).before, (change.operation or {}).after
+  if before and before ~= "none" then
+    add("%s ended", before)
+  end
+  if after and after ~= "none" then
+    add("%s in progress", after)
+  end
+  return table.concat(parts, ", ")
+end
+
+--- What became of git in lines.
+---@param outcome table GitOutcome
+---@param how string what asks for git as well
+---@return string[]
+function M.git_lines(outcome, how)
+  local words = M.git_words(outcome.changes)
+  if outcome.left then
+    return { ("git stays as it is: %s; %s takes that back, too"):format(words, how) }
+  end
+  local lines = words ~= "" and { "git: " .. words } or {}
+  for _, each in ipairs(outcome.reasons or {}) do
+    lines[#lines + 1] = ("left in git: %s: %s"):format(each.part, M.GIT_PART_REASONS[each.reason] or each.reason)
+  end
+  return lines
 end
 
 return M

@@ -74,6 +74,79 @@ export const ACTING = [
     },
   },
   {
+    name: "git-goes-back-with-the-files",
+    async run(stage) {
+      const { page, world } = stage;
+      const refs = () => world.git(["for-each-ref"]);
+      world.git(["switch", "--quiet", "--create", "topic"]);
+      world.write("topic.txt", ONE);
+      world.git(["add", "topic.txt"]);
+      world.commit("A topic");
+      world.git(["switch", "--quiet", "main"]);
+      const before = refs();
+      const agent = await stage.agent("claude", "Git");
+      const stepId = await agent.begin("Merge and tidy", "Bash");
+      world.git(["merge", "--quiet", "topic"]);
+      await agent.write({ "made.txt": "made\n" });
+      world.git(["add", "made.txt"]);
+      world.commit("Make it");
+      world.git(["branch", "--quiet", "-D", "topic"]);
+      await agent.end(stepId);
+      const after = refs();
+      const moved = /main [0-9a-f]{7} → [0-9a-f]{7}, branch topic deleted/;
+
+      await stage.row("Merge and tidy").filter({ hasText: "2 files" }).click();
+      await page.getByText(moved).waitFor();
+      await stage.file("topic.txt").getByText("by git").waitFor();
+      await page.getByRole("button", { name: "Undo this step in made.txt" }).waitFor();
+      await untilEqual(
+        "its lines",
+        () => stage.lines("topic.txt"),
+        ONE.trimEnd()
+          .split("\n")
+          .map((line) => `+${line}`),
+      );
+      assert.equal(await page.getByRole("button", { name: "Undo this step in topic.txt" }).count(), 0);
+      await stage.checkAccess();
+      await stage.press("Undo step");
+      const box = stage.dialog.getByRole("checkbox");
+      await stage.dialog.getByText("Otherwise git stays as it is.").waitFor();
+      assert.match(await stage.dialog.getByRole("group", { name: "Git" }).innerText(), moved);
+      await stage.dialog.getByText("Git put it there.").waitFor();
+      await box.check();
+      await stage.dialog.getByText(/main [0-9a-f]{7} → [0-9a-f]{7}, branch topic created at/).waitFor();
+      await stage.dialog.getByText("2 files will be deleted").waitFor();
+      await stage.checkAccess();
+      await stage.shot("git");
+      await stage.carryOut();
+      await page.getByText(/Undid 1 step: 2 files deleted, git: main .*, branch topic created at/).waitFor();
+      assert.deepEqual([refs(), world.git(["status", "--porcelain"])], [before, ""]);
+
+      await page.getByRole("navigation", { name: "Sessions" }).getByRole("link", { name: /Git/ }).click();
+      await stage.press("Redo");
+      await stage.dialog.getByRole("checkbox", { name: /Also redo git/ }).check();
+      await stage.dialog.getByText("2 files will be restored").waitFor();
+      await stage.carryOut("Redo");
+      await untilEqual("the refs", refs, after);
+      assert.equal(world.git(["status", "--porcelain"]), "");
+
+      // a step that changed git alone
+      const tagging = await agent.begin("Tag it", "Bash");
+      world.git(["tag", "v1"]);
+      await agent.end(tagging);
+      await stage.row("Tag it").filter({ hasText: "git: tag v1 created at" }).click();
+      await stage.press("Undo step");
+      await box.waitFor();
+      assert.equal(await stage.dialog.getByRole("button", { name: "Undo", exact: true }).isDisabled(), true);
+      await box.check();
+      await stage.dialog.getByText(/tag v1 deleted/).waitFor();
+      await stage.carryOut();
+      await untilEqual("the refs", refs, after);
+      await stage.row(/Undid 1 step.*git: tag v1 deleted/).click();
+      await page.getByRole("region", { name: "Changes" }).getByText("git: tag v1 deleted").waitFor();
+    },
+  },
+  {
     name: "undo-a-file-and-a-change",
     async run(stage) {
       const { page, world } = stage;

@@ -5,6 +5,7 @@ import type {
   DiffFullResult,
   DiffResult,
   FileOutcome,
+  GitOutcome,
   HistoryResult,
   OnConflict,
   Outcome,
@@ -41,6 +42,8 @@ export interface Asking {
   readonly onConflict?: OnConflict;
   /** What to do with single files instead, by their exact names. */
   readonly decisions?: Decisions;
+  /** Take back what the steps did to the folder's git, too; for `undo`, `redo` and `revert`. */
+  readonly git?: boolean;
   readonly details?: "counts" | "diff";
   /** The plan of a dry run: if something else would be done, nothing is. */
   readonly expect?: string;
@@ -126,7 +129,7 @@ export const redo = (id: string, asking: Asking) => post<StepsOutcome>(address(s
 
 /** A session that went back to before a message. */
 export interface Reverted {
-  readonly revert: { readonly files: FileOutcome[] };
+  readonly revert: { readonly files: FileOutcome[]; readonly git?: GitOutcome };
 }
 
 /** A place in the history that matches the search. */
@@ -171,7 +174,7 @@ export const planRevert = (id: string, messageID: string, asking: Asking) =>
 export const revert = (id: string, messageID: string, asking: Asking) =>
   post<Reverted>(address(session(id, "revert")), { messageID, ...asking });
 
-export const unrevert = (id: string) => post<object>(address(session(id, "unrevert")), {});
+export const unrevert = (id: string, git: boolean) => post<object>(address(session(id, "unrevert")), { git });
 
 export const revertFiles = (id: string, stepId: string, files: readonly string[], asking: Asking) =>
   post<Outcome>(address(step(id, stepId, "revert-files")), { files, ...asking });

@@ -26,7 +26,14 @@ export type Shown =
       readonly line?: ChangedLine;
     }
   | { readonly what: "turn"; readonly sessionId: string; readonly messageId: string; readonly file?: string }
-  | { readonly what: "change"; readonly before: string; readonly after: string; readonly file?: string };
+  | {
+      readonly what: "change";
+      readonly before: string;
+      readonly after: string;
+      /** When, if only git changed: then the snapshots do not tell one from another. */
+      readonly at?: string;
+      readonly file?: string;
+    };
 
 /** A line that a step changed, by its number on the side that has it. */
 export interface ChangedLine {
@@ -92,7 +99,10 @@ function timelineParts(scope: Scope, shown: Shown | undefined): string[] {
   const within = scope === undefined ? ["all"] : ["session", scope];
   if (shown === undefined) return within;
   const file = fileParts(shown.file);
-  if (shown.what === "change") return [...within, "change", shown.before, shown.after, ...file];
+  if (shown.what === "change") {
+    const at = shown.at === undefined ? [] : ["at", shown.at];
+    return [...within, "change", shown.before, shown.after, ...at, ...file];
+  }
   const owner = scope === shown.sessionId ? [] : ["of", shown.sessionId];
   if (shown.what === "turn") return [...within, ...owner, "turn", shown.messageId, ...file];
   const line = shown.line === undefined ? [] : [shown.line.change, String(shown.line.line)];
@@ -103,7 +113,10 @@ function shownOf(scope: Scope, parts: readonly string[]): Shown | undefined {
   const [sessionId, rest] = parts[0] === "of" ? [parts[1], parts.slice(2)] : [scope, parts];
   const [what, name, other] = rest;
   if (!name) return undefined;
-  if (what === "change" && other) return { what, before: name, after: other, ...fileAt(rest, 3) };
+  if (what === "change" && other) {
+    const at = rest[3] === "at" ? rest[4] : undefined;
+    return { what, before: name, after: other, ...(at ? { at } : {}), ...fileAt(rest, at ? 5 : 3) };
+  }
   if (!sessionId) return undefined;
   if (what === "step") return { what, sessionId, stepId: name, ...fileAt(rest, 2), ...lineAt(rest, 4) };
   if (what === "turn") return { what, sessionId, messageId: name, ...fileAt(rest, 2) };

@@ -1,6 +1,6 @@
 /** Words and numbers as the page writes them. */
-import type { Entry, FileChange, Session, Step, StepProblem } from "@snapd/client";
-import { agentTitle, AUTHORS, OPERATIONS, SIGNATURES, STATES } from "@snapd/client/words";
+import type { Entry, FileChange, GitChange, Session, Step, StepProblem } from "@snapd/client";
+import { agentTitle, AUTHORS, gitWords, OPERATIONS, SIGNATURES, STATES } from "@snapd/client/words";
 import { firstLine, visible } from "./names";
 
 const MINUTE = 60_000;
@@ -94,9 +94,15 @@ export function stateName(state: Step["state"]): string {
 export function operationName(entry: Entry): string {
   if (entry.kind === "step" || entry.kind === "message") return "";
   const steps = entry.steps?.length ?? 0;
-  const what = steps > 0 ? counted(steps, "step") : filesName(entry.files);
+  const what =
+    steps > 0 ? counted(steps, "step") : entry.files.length === 0 && entry.git ? "git" : filesName(entry.files);
   if (entry.kind !== "user") return `${capital(OPERATIONS[entry.kind].past)} ${what}`;
   return `${capital(AUTHORS[entry.unknown === true ? "unknown" : "user"])} changed ${what}`;
+}
+
+/** What was done to the folder's own git: "git: main 5f3c21a → 9a1b22c". */
+export function gitName(git: GitChange): string {
+  return visible(`git: ${gitWords(git)}`);
 }
 
 /** The one file by its name, or how many there are. */

@@ -1,5 +1,6 @@
 /** Undo, redo and revert: the plan first, then the change. */
-import type { Contested, Details, FileOutcome, OnConflict, Session, Step } from "@snapd/client";
+import type { Contested, Details, FileOutcome, GitOutcome, OnConflict, Session, Step } from "@snapd/client";
+import { gitReasons, movesGit } from "@snapd/client/words";
 import { signal } from "@preact/signals";
 import { Problem } from "../api/problem";
 import {
@@ -18,7 +19,7 @@ import {
 } from "../api/routes";
 import { exactName } from "../model/names";
 import { conflicts, contestedIn, isSettled, summary } from "../model/outcome";
-import { counted, promptName, stepName } from "../model/wording";
+import { counted, gitName, promptName, stepName } from "../model/wording";
 import { Latest } from "./latest";
 import { loadReview } from "./review";
 import { isReadOnly } from "./status";
@@ -29,6 +30,7 @@ export interface Result {
   readonly files: readonly FileOutcome[];
   readonly steps?: readonly Step[];
   readonly details?: Details;
+  readonly git?: GitOutcome;
   /** All of it as a unified diff. */
   readonly diff?: string;
   /** What exactly would be done; of a dry run. */
@@ -45,22 +47,28 @@ export interface Proposal {
   readonly done: string;
   readonly ask: (asking: Asking) => Promise<Result>;
   /** What can be done about it afterwards. */
-  readonly back?: { readonly label: string; readonly act: () => void };
+  readonly back?: { readonly label: string; readonly act: (git: boolean) => void };
 }
 
-export interface Plan {
-  readonly proposal: Proposal;
+/** What the person chose. */
+interface Choices {
   readonly onConflict: OnConflict;
-  /** What the person decided about single files, by their exact names. */
+  /** About single files, by their exact names. */
   readonly decisions: Decisions;
+  /** Whether what the steps did to git goes back as well. */
+  readonly git: boolean;
+  /** Whether the plan differs from the one that the person accepted, because something has changed since. */
+  readonly isChanged: boolean;
+}
+
+export interface Plan extends Choices {
+  readonly proposal: Proposal;
   /** Where files are in conflict, or were until the person decided about them. */
   readonly contested: readonly Contested[];
   /** Absent while the plan is being made. */
   readonly result?: Result;
   readonly problem?: Problem;
   readonly isDoing: boolean;
-  /** Whether the plan differs from the one that the person accepted, because something has changed since. */
-  readonly isChanged?: boolean;
 }
 
 /** The plan that waits for a person's decision. */
@@ -71,21 +79,25 @@ const planning = new Latest();
 /** Works out what a proposal would do, and shows it. */
 export async function propose(
   proposal: Proposal,
-  onConflict: OnConflict = "merge",
-  decisions: Decisions = {},
-  isChanged: boolean = false,
+  { onConflict = "merge", decisions = {}, git = false, isChanged = false }: Partial<Choices> = {},
 ): Promise<void> {
   if (isReadOnly.value) return;
   const isCurrent = planning.begin();
   const known = plan.value?.proposal === proposal ? plan.value : undefined;
-  const next = { proposal, onConflict, decisions, isChanged, isDoing: false, contested: known?.contested ?? [] };
+  const next = { proposal, onConflict, decisions, git, isChanged, isDoing: false, contested: known?.contested ?? [] };
   plan.value = { ...next, ...(known?.result === undefined ? {} : { result: known.result }) };
   try {
-    const result = await proposal.ask({ dryRun: true, details: "diff", onConflict, decisions });
+    const result = await proposal.ask({
+      dryRun: true,
+      details: "diff",
+      onConflict,
+      decisions,
+      ...(git ? { git } : {}),
+    });
     if (!isCurrent()) return;
     plan.value = { ...next, result, contested: contestedIn(result, next.contested, decisions) };
-    // where no file changes and there is nothing to decide, there is nothing to ask
-    if (!isChanged && isSettled(result.files)) await carryOut();
+    // where nothing changes and there is nothing to decide, there is nothing to ask
+    if (!isChanged && result.git === undefined && isSettled(result.files)) await carryOut();
   } catch (error) {
     if (isCurrent()) plan.value = { ...next, problem: noted(error) };
   }
@@ -95,19 +107,27 @@ export async function propose(
 export async function carryOut(): Promise<void> {
   const current = plan.value;
   if (current?.result === undefined || current.isDoing) return;
-  const { proposal, onConflict, decisions, result } = current;
+  const { proposal, onConflict, decisions, git, result } = current;
   const expected = result.plan === undefined ? {} : { expect: result.plan };
   plan.value = { ...current, isDoing: true };
   try {
-    const { files, steps } = await proposal.ask({ onConflict, decisions, ...expected });
+    const done = await proposal.ask({ onConflict, decisions, ...(git ? { git } : {}), ...expected });
+    const { files, steps } = done;
     plan.value = undefined;
     const left = conflicts(files);
     const what =
       steps === undefined || steps.length === 0 ? proposal.done : `${proposal.done} ${counted(steps.length, "step")}`;
-    const hint = left.length === 0 ? undefined : "Files in conflict were left unchanged.";
-    addNote(`${what}: ${summary(files)}.`, { hint, ...(proposal.back === undefined ? {} : { action: proposal.back }) });
+    const hints = left.length === 0 ? [] : ["Files in conflict were left unchanged."];
+    hints.push(...gitReasons(done.git).map((reason) => `Left in git: ${reason}.`));
+    const moved = movesGit(done.git) ? done.git?.changes : undefined;
+    const { back } = proposal;
+    addNote(`${what}: ${summary(files)}${moved === undefined ? "" : `, ${gitName(moved)}`}.`, {
+      hint: hints.length === 0 ? undefined : hints.join(" "),
+      ...(back === undefined ? {} : { action: { ...back, act: () => back.act(moved !== undefined) } }),
+    });
   } catch (error) {
-    if (error instanceof Problem && error.kind === "planChanged") await propose(proposal, onConflict, decisions, true);
+    if (error instanceof Problem && error.kind === "planChanged")
+      await propose(proposal, { ...current, isChanged: true });
     else plan.value = { ...current, problem: noted(error), isDoing: false };
   }
   void loadReview();
@@ -167,13 +187,13 @@ export function revertTo(sessionId: string, messageId: string, text: string | un
       if (asking.dryRun === true) return planRevert(sessionId, messageId, asking);
       return (await revert(sessionId, messageId, asking)).revert;
     },
-    back: { label: "Bring it back", act: () => void bringBack(sessionId) },
+    back: { label: "Bring it back", act: (git) => void bringBack(sessionId, git) },
   };
 }
 
-async function bringBack(sessionId: string): Promise<void> {
+async function bringBack(sessionId: string, git: boolean): Promise<void> {
   try {
-    await unrevert(sessionId);
+    await unrevert(sessionId, git);
     addNote("Brought back what was reverted.");
   } catch (error) {
     tellProblem(error);

@@ -145,6 +145,8 @@ export function stepSource(step: Step): Source {
     }),
     async load(file) {
       if (file.binary) return binary();
+      // what git put there is no change of the step's own
+      if (file.byGit === true) return spanSource(step.from, step.to).load(file);
       const name = exactName(file);
       if (file.renamedFrom !== undefined) {
         const moved = hunksOfPatch((await getStepDiff(sessionId, stepId, name)).diff);

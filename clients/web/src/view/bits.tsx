@@ -1,10 +1,10 @@
 /** Small components that are used in many places. */
-import type { FileChange } from "@snapd/client";
+import type { FileChange, GitChange } from "@snapd/client";
 import type { ComponentChildren, JSX } from "preact";
 import type { Problem } from "../api/problem";
 import { agentColour } from "@snapd/client/words";
 import { cutParts, splitName, visible } from "../model/names";
-import { age, agentName, grouped, moment, type Sums, sumsInWords } from "../model/wording";
+import { age, agentName, gitName, grouped, moment, type Sums, sumsInWords } from "../model/wording";
 import { now } from "../store/clock";
 import { Icon, type IconName } from "./icons";
 
@@ -78,6 +78,20 @@ export function StatusLetter({ file }: { readonly file: FileChange }): JSX.Eleme
       {letter}
     </span>
   );
+}
+
+/** What was done to the folder's own git. */
+export function GitLine({ git }: { readonly git: GitChange | undefined }): JSX.Element | null {
+  return git === undefined ? null : <p class="pane-note">{gitName(git)}</p>;
+}
+
+/** Marks a file that git put there: whoever did the step did not write it. */
+export function GitMark({ file }: { readonly file: FileChange }): JSX.Element | null {
+  return file.byGit === true ? (
+    <span class="state" title="Git put it there, by a checkout or a pull, say. It goes back with git.">
+      by git
+    </span>
+  ) : null;
 }
 
 export interface ButtonProps {

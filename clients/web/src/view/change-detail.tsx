@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import { counted, operationName, moment, sums } from "../model/wording";
 import { spanSource } from "../store/diffs";
 import { entries } from "../store/timeline";
-import { Counts } from "./bits";
+import { Counts, GitLine } from "./bits";
 import { DetailHead } from "./detail-head";
 import { useFilesSince } from "./differences";
 import { DiffPane } from "./diff-pane";
@@ -13,11 +13,16 @@ import { HistoryLink } from "./links";
 export interface ChangeDetailProps {
   readonly before: string;
   readonly after: string;
+  /** When, if only git changed. */
+  readonly at: string | undefined;
   readonly file: string | undefined;
 }
 
-export function ChangeDetail({ before, after, file }: ChangeDetailProps): JSX.Element {
-  const entry = entries.value.find((one) => one.step === undefined && one.before === before && one.after === after);
+export function ChangeDetail({ before, after, at, file }: ChangeDetailProps): JSX.Element {
+  const entry = entries.value.find((one) => {
+    const isHere = one.before === before && one.after === after && (at === undefined || one.at === at);
+    return one.step === undefined && one.kind !== "message" && isHere;
+  });
   const source = useMemo(() => spanSource(before, after), [before, after]);
   const files = useFilesSince(before, after);
   return (
@@ -39,6 +44,7 @@ export function ChangeDetail({ before, after, file }: ChangeDetailProps): JSX.El
           source={source}
           files={files}
           focused={file}
+          head={<GitLine git={entry?.git} />}
           emptyTitle="Nothing differs"
           fileActions={(one) => <HistoryLink file={one} />}
         />

@@ -29,7 +29,7 @@ function Chosen(): JSX.Element {
   }
   if (chosen.what === "turn") return <TurnDetail key={chosen.messageId} {...chosen} file={chosen.file} />;
   if (chosen.what === "change")
-    return <ChangeDetail key={`${chosen.before} ${chosen.after}`} {...chosen} file={chosen.file} />;
+    return <ChangeDetail key={`${chosen.before} ${chosen.after}`} {...chosen} at={chosen.at} file={chosen.file} />;
   const entry = steps.value.get(chosen.stepId);
   if (entry?.step !== undefined) {
     return (

@@ -11,7 +11,7 @@ import { changed, isWanted, type Source, stateOf, tryAgain, want, wantTexts } fr
 import { currentHunk } from "../store/place";
 import { layout } from "../store/preferences";
 import { coloursOf } from "../store/colours";
-import { Counts, Empty, FileName, StatusLetter, Trouble } from "./bits";
+import { Counts, Empty, FileName, GitMark, StatusLetter, Trouble } from "./bits";
 import { type Block, blocksOf, type FileBlocks } from "./blocks";
 import { Icon } from "./icons";
 import { Lines, UNFOLDED_AT_ONCE } from "./lines";
@@ -181,6 +181,7 @@ function FileHead({ part, fold, actions }: FileHeadProps): JSX.Element {
         <FileName file={file.file} />
       </h3>
       {file.binary ? <span class="quiet">binary</span> : <Counts of={file} />}
+      <GitMark file={file} />
       <span class="actions">{actions}</span>
     </header>
   );

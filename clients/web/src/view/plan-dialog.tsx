@@ -1,5 +1,6 @@
 /** What an undo, a redo or a revert would do, before it does it. */
-import type { Contested, Dispute, FileOutcome, OnConflict } from "@snapd/client";
+import type { Contested, Dispute, FileOutcome, GitOutcome, OnConflict } from "@snapd/client";
+import { gitReasons, gitWords, movesGit } from "@snapd/client/words";
 import type { JSX } from "preact";
 import type { Decision } from "../api/routes";
 import { exactName, visible } from "../model/names";
@@ -34,13 +35,13 @@ export function PlanDialog(): JSX.Element | null {
         </>
       }
     >
-      {isChanged === true && (
+      {isChanged && (
         <p class="plan-changed" role="alert">
           Something has changed since. This is the new plan.
         </p>
       )}
       {problem !== undefined && (
-        <Trouble problem={problem} again={() => void propose(proposal, current.onConflict, current.decisions)} />
+        <Trouble problem={problem} again={() => void propose(proposal, { ...current, isChanged: false })} />
       )}
       {problem === undefined && result === undefined && (
         <div class="skeleton plan-waiting" aria-label="Preparing the plan" role="status" />
@@ -53,7 +54,7 @@ export function PlanDialog(): JSX.Element | null {
 /** Whether it is of any use to do it: a step whose files are all kept counts as undone from then on. */
 function doesAnything(result: Result, { onConflict, decisions }: Plan): boolean {
   const keeps = [onConflict, ...Object.values(decisions)].includes("keep");
-  return keeps || written(result.files).length > 0;
+  return keeps || written(result.files).length > 0 || movesGit(result.git);
 }
 
 function PlanBody({ plan: current, result }: { readonly plan: Plan; readonly result: Result }): JSX.Element {
@@ -64,6 +65,7 @@ function PlanBody({ plan: current, result }: { readonly plan: Plan; readonly res
   const diff = result.details?.diff ?? result.diff ?? "";
   return (
     <>
+      {result.git !== undefined && <GitChoice current={current} git={result.git} />}
       {hasChoice && <Choice current={current} hasClash={contested.length > 0} />}
       {contested.map((one, at) => (
         <Clash
@@ -81,6 +83,34 @@ function PlanBody({ plan: current, result }: { readonly plan: Plan; readonly res
       )}
       {diff !== "" && <Patch text={diff} />}
     </>
+  );
+}
+
+/** Whether what the steps did to git goes back as well, and what stays. */
+function GitChoice({ current, git }: { readonly current: Plan; readonly git: GitOutcome }): JSX.Element {
+  const words = visible(gitWords(git.changes));
+  return (
+    <fieldset class="choice" aria-label="Git">
+      <label>
+        <input
+          type="checkbox"
+          checked={current.git}
+          onChange={() => void propose(current.proposal, { ...current, git: !current.git })}
+        />
+        <span>
+          <span class="choice-label">
+            Also {current.proposal.verb === "Redo" ? "redo git" : "take git back"}
+            {words !== "" && `: ${words}`}
+          </span>
+          {git.left === true && <span class="quiet">Otherwise git stays as it is.</span>}
+          {gitReasons(git).map((reason) => (
+            <span key={reason} class="choice-label">
+              Left in git: {visible(reason)}
+            </span>
+          ))}
+        </span>
+      </label>
+    </fieldset>
   );
 }
 
@@ -110,7 +140,7 @@ function Choice({ current, hasClash }: { readonly current: Plan; readonly hasCla
             type="radio"
             name="conflict"
             checked={current.onConflict === value}
-            onChange={() => void propose(current.proposal, value, {}, current.isChanged)}
+            onChange={() => void propose(current.proposal, { ...current, onConflict: value, decisions: {} })}
           />
           <span>
             <span class="choice-label">{label}</span>
@@ -166,7 +196,7 @@ interface DecisionProps {
 
 /** The decision about one file in conflict. */
 function DecisionChoice({ name, file, plan: current }: DecisionProps): JSX.Element {
-  const { proposal, onConflict, decisions, isChanged } = current;
+  const { proposal, onConflict, decisions } = current;
   const chosen = decisions[name] ?? (onConflict === "fail" ? "merge" : onConflict);
   return (
     <fieldset class="decision">
@@ -177,7 +207,7 @@ function DecisionChoice({ name, file, plan: current }: DecisionProps): JSX.Eleme
             type="radio"
             name={`decision ${name}`}
             checked={chosen === value}
-            onChange={() => void propose(proposal, onConflict, { ...decisions, [name]: value }, isChanged)}
+            onChange={() => void propose(proposal, { ...current, decisions: { ...decisions, [name]: value } })}
           />
           {label}
         </label>

@@ -31,7 +31,8 @@ export function isShown(row: Row, shown: Shown | undefined): boolean {
   if (row.kind === "turn") return shown.what === "turn" && shown.messageId === row.messageId;
   const { entry } = row;
   if (entry.step !== undefined) return shown.what === "step" && shown.stepId === entry.step.stepId;
-  return shown.what === "change" && shown.before === entry.before && shown.after === entry.after;
+  const isSpan = shown.what === "change" && shown.before === entry.before && shown.after === entry.after;
+  return isSpan && (shown.at === undefined || shown.at === entry.at);
 }
 
 /** The rows with the files of the shown one below it. */
@@ -46,7 +47,7 @@ export function screenRows(rows: readonly Row[], shown: Shown | undefined): read
 /** Where a row leads. */
 export function shownOf(row: Row): Shown | undefined {
   if (row.kind === "turn") return { what: "turn", sessionId: row.sessionId, messageId: row.messageId };
-  const { step, before, after } = row.entry;
+  const { step, at, before, after } = row.entry;
   if (step !== undefined) return { what: "step", sessionId: step.sessionId, stepId: step.stepId };
-  return after === undefined ? undefined : { what: "change", before, after };
+  return after === undefined ? undefined : { what: "change", before, after, ...(before === after ? { at } : {}) };
 }

@@ -9,7 +9,7 @@ import { counted, moment, stateName, stepName, sums } from "../model/wording";
 import { propose, undoFile, undoHunk, undoStep } from "../store/acting";
 import { spanSource, stepSource } from "../store/diffs";
 import { isReadOnly } from "../store/status";
-import { Agent, Button, Counts } from "./bits";
+import { Agent, Button, Counts, GitLine } from "./bits";
 import { DetailHead } from "./detail-head";
 import { DiffPane } from "./diff-pane";
 import { useFilesSince } from "./differences";
@@ -28,14 +28,15 @@ export function StepDetail(props: StepDetailProps): JSX.Element {
   return props.step.endedAt === undefined ? <OpenStep {...props} /> : <EndedStep {...props} />;
 }
 
-/** Hunks of a moved file are those of its two ends, which are not what is shown. */
-function hasHunkActions({ renamedFrom, binary }: FileChange): boolean {
-  return renamedFrom === undefined && !binary;
+/** Hunks of a moved file are those of its two ends, which are not what is shown; what git put there goes back with git. */
+function hasHunkActions({ renamedFrom, binary, byGit }: FileChange): boolean {
+  return renamedFrom === undefined && !binary && byGit !== true;
 }
 
 function EndedStep({ step, files, file, line }: StepDetailProps): JSX.Element {
   const source = useMemo(() => stepSource(step), [step.stepId, step.to]);
-  const canUndo = !isReadOnly.value && (step.state === "applied" || step.state === "partly") && files.length > 0;
+  const isInForce = step.state === "applied" || step.state === "partly";
+  const canUndo = !isReadOnly.value && isInForce && (files.length > 0 || step.git !== undefined);
   const act = () => {
     if (canUndo) void propose(undoStep(step));
   };
@@ -43,7 +44,7 @@ function EndedStep({ step, files, file, line }: StepDetailProps): JSX.Element {
   const fileActions = (one: FileChange) => (
     <>
       <HistoryLink file={one} />
-      {canUndo && (
+      {canUndo && one.byGit !== true && (
         <Button
           icon="undo"
           label={`Undo this step in ${visible(one.file)}`}
@@ -72,10 +73,11 @@ function EndedStep({ step, files, file, line }: StepDetailProps): JSX.Element {
         files={files}
         focused={file}
         line={line}
-        emptyTitle="This step changed nothing"
+        emptyTitle={step.git === undefined ? "This step changed nothing" : "This step changed no file"}
         head={
           <>
             <Command step={step} />
+            <GitLine git={step.git} />
             <Uncaptured step={step} />
           </>
         }

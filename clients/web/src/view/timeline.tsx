@@ -4,13 +4,13 @@ import { useMemo } from "preact/hooks";
 import { firstLine, visible } from "../model/names";
 import type { EntryRow, TurnRow } from "../model/outline";
 import { fragmentOf, type Scope, type Shown } from "../model/route";
-import { counted, operationName, promptName, stateName, stepName, sums } from "../model/wording";
+import { counted, gitName, operationName, promptName, stateName, stepName, sums } from "../model/wording";
 import { propose, redoLast, undoLast } from "../store/acting";
 import { replaceBy, route, shown } from "../store/route";
 import { sessions } from "../store/sessions";
 import { isReadOnly } from "../store/status";
 import { problem, progress, reloadTimeline, rows, scope } from "../store/timeline";
-import { Age, Agent, Button, colourOf, Counts, Empty, FileName, StatusLetter, Trouble } from "./bits";
+import { Age, Agent, Button, colourOf, Counts, Empty, FileName, GitMark, StatusLetter, Trouble } from "./bits";
 import { Icon } from "./icons";
 import { useKeys } from "./keyboard";
 import { type FileRow, heightOf, isShown, screenRows, type ScreenRow, shownOf } from "./rows";
@@ -175,7 +175,13 @@ function StepRow({ row }: { readonly row: EntryRow }): JSX.Element | null {
         {scope.value === undefined && <Who sessionId={step.sessionId} />}
         {tool !== undefined && <span>{tool}</span>}
         {step.endedAt !== undefined && (
-          <span>{entry.files.length === 0 ? "changed nothing" : counted(entry.files.length, "file")}</span>
+          <span>
+            {entry.files.length > 0
+              ? counted(entry.files.length, "file")
+              : step.git === undefined
+                ? "changed nothing"
+                : gitName(step.git)}
+          </span>
         )}
         <Counts of={sums(entry.files)} />
         {state !== "" && <span class="state">{state}</span>}
@@ -203,6 +209,7 @@ function OperationRow({ row }: { readonly row: EntryRow }): JSX.Element {
         name={entry.kind === "user" ? "user" : entry.kind === "redo" || entry.kind === "unrevert" ? "redo" : "undo"}
       />
       <span class="name">{operationName(entry)}</span>
+      {entry.files.length === 0 && entry.git !== undefined && <span class="quiet">{gitName(entry.git)}</span>}
       {entry.state !== undefined && <span class="state">{stateName(entry.state)}</span>}
       <Age at={entry.at} />
     </a>
@@ -218,6 +225,7 @@ function File({ row }: { readonly row: FileRow }): JSX.Element {
       <StatusLetter file={file} />
       <FileName file={file.file} />
       {file.binary ? <span class="quiet">binary</span> : <Counts of={file} />}
+      <GitMark file={file} />
       {file.shared === true && (
         <span class="state" title={visible("Steps of other sessions may have made this change.")}>
           shared

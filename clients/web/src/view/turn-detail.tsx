@@ -36,7 +36,8 @@ export function TurnDetail({ sessionId, messageId, file }: TurnDetailProps): JSX
   const { diffs, problem, again } = useTurnDiff(sessionId, messageId);
   const source = useMemo(() => givenSource(diffs ?? []), [diffs]);
   const state = message === undefined ? "" : stateName(message.state);
-  const canUndo = !isReadOnly.value && message?.state !== "undone" && (diffs?.length ?? 0) > 0;
+  const movedGit = entries.value.some(({ step }) => step?.messageId === messageId && step.git !== undefined);
+  const canUndo = !isReadOnly.value && message?.state !== "undone" && (movedGit || (diffs?.length ?? 0) > 0);
   const act = () => void propose(undoTurn(sessionId, messageId, text));
   useKeys(canUndo ? { undo: act } : {});
   return (

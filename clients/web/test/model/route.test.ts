@@ -68,6 +68,12 @@ for (const fragment of ["#/all", "#/all/step", "#/all/step/T"]) {
   });
 }
 
+test("what changed only git is told apart by its time", () => {
+  const shown = { what: "change", before: "b", after: "b", at: "2026-11-21T10:00:00.000Z", file: "a" } as const;
+  const route = { page: "timeline", scope: undefined, shown } as const;
+  assert.deepEqual(parseRoute(fragmentOf(route)), route);
+});
+
 test("a percent sign that escapes nothing stands for itself", () => {
   assert.deepEqual(parseRoute("#/session/100%"), { page: "timeline", scope: "100%" });
 });

@@ -4,7 +4,7 @@ import { matchesIn } from "../../src/model/matches";
 import { cutParts, firstLine, splitName, visible } from "../../src/model/names";
 import { MOST_DRAWN, segmentsOf } from "../../src/model/segments";
 import { differingWords } from "../../src/model/words";
-import { age, counted } from "../../src/model/wording";
+import { age, counted, gitName, operationName } from "../../src/model/wording";
 
 test("segments have the whole text, in order, with the colour and the difference of each piece", () => {
   const segments = segmentsOf(
@@ -109,4 +109,11 @@ test("numbers have their nouns", () => {
     [counted(1, "file"), counted(0, "file"), counted(1000, "file")],
     ["1 file", "0 files", "1,000 files"],
   );
+});
+
+test("what was done to git has a line, and shows what would be unseen", () => {
+  const git = { refs: [{ ref: "refs/heads/a\u202eb", before: "c".repeat(40) }] };
+  assert.equal(gitName(git), "git: branch a⟨U+202E⟩b deleted");
+  const entry = { kind: "user", at: "2026-11-23T12:00:00Z", before: "t", after: "t", files: [], git } as const;
+  assert.equal(operationName({ ...entry, files: [] }), "You changed git");
 });

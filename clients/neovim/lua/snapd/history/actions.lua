@@ -94,6 +94,7 @@ function M.details(view)
     add("ended", step.endedAt)
     add("before", row.entry.before)
     add("after", row.entry.after)
+    add("git", row.entry.git and words.git_words(row.entry.git))
     for _, lost in ipairs(step.uncaptured or {}) do
       add("no copy", lost.file .. " (" .. lost.change .. ")")
     end

@@ -44,13 +44,24 @@ local function add_counts(chunks, additions, deletions)
   end
 end
 
+--- What an entry did to git, if it changed no file; details show it otherwise.
+---@param chunks snapd.Chunk[]
+---@param entry table
+local function add_git(chunks, entry)
+  if entry.git and #entry.files == 0 then
+    chunks[#chunks + 1] = { " git: " .. wording.one_line(words.git_words(entry.git)), "SnapdDim" }
+  end
+end
+
 ---@param list table[]
 ---@return integer additions
 ---@return integer deletions
 local function totals(list)
   local additions, deletions = 0, 0
   for _, file in ipairs(list) do
-    additions, deletions = additions + file.additions, deletions + file.deletions
+    if not file.byGit then
+      additions, deletions = additions + file.additions, deletions + file.deletions
+    end
   end
   return additions, deletions
 end
@@ -68,7 +79,11 @@ local function file_row(kind, file, above, depth, entry)
   end
   local letter = file.renamedFrom and "R" or LETTERS[file.status]
   local chunks = { { letter .. " ", LETTER_GROUPS[file.status] }, { name } }
-  add_counts(chunks, file.additions, file.deletions)
+  if file.byGit then
+    chunks[#chunks + 1] = { " by git", "SnapdDim" }
+  else
+    add_counts(chunks, file.additions, file.deletions)
+  end
   if file.binary then
     chunks[#chunks + 1] = { " binary", "SnapdDim" }
   end
@@ -115,6 +130,7 @@ local function step_chunks(entry)
     chunks[#chunks + 1] = { " goes on", "SnapdOpen" }
   end
   add_counts(chunks, totals(entry.files))
+  add_git(chunks, entry)
   chunks[#chunks + 1] = { " " .. wording.clock(entry.at), "SnapdDim" }
   return chunks
 end
@@ -134,8 +150,11 @@ local function other_chunks(entry)
     local state = entry.state == "undone" and ", undone" or entry.state == "partly" and ", partly undone" or ""
     chunks = { { "◆ " .. what .. state, "SnapdDim" } }
   end
-  chunks[#chunks + 1] = { " " .. wording.counted(#entry.files, "file"), "SnapdDim" }
+  if #entry.files > 0 or not entry.git then
+    chunks[#chunks + 1] = { " " .. wording.counted(#entry.files, "file"), "SnapdDim" }
+  end
   add_counts(chunks, totals(entry.files))
+  add_git(chunks, entry)
   chunks[#chunks + 1] = { " " .. wording.clock(entry.at), "SnapdDim" }
   return chunks
 end
@@ -212,7 +231,7 @@ local function turn_state(turn)
   for _, entry in ipairs(turn.items) do
     if entry.step.state == "open" then
       return "open"
-    elseif #entry.files > 0 then
+    elseif #entry.files > 0 or entry.git then
       states[entry.step.state] = true
     end
   end

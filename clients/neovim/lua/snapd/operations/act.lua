@@ -9,6 +9,7 @@ local plans = require("snapd.operations.plan")
 local task = require("snapd.task")
 local unsaved = require("snapd.buffers.unsaved")
 local wording = require("snapd.wording")
+local words = require("snapd.words")
 
 local M = {}
 
@@ -80,7 +81,7 @@ local EXPLAINED = table.concat({
 }, "\n")
 
 ---@class snapd.Answer
----@field key string "y", "o", "K", "s", "c" or "?"
+---@field key string "y", "g", "o", "K", "s", "c" or "?"
 ---@field files table[] the file in conflict there; all of them if the cursor was at none
 
 --- Shows a plan, and waits for the decision; within a task.
@@ -96,8 +97,11 @@ local function decide(action, plan, decisions, note, about)
     return file.reason == "unsavedInEditor"
   end)
   local keys = {}
-  if #outcomes.written(plan.files) > 0 or #in_conflict < #plan.files then
+  if #outcomes.written(plan.files) > 0 or #in_conflict < #plan.files or plan.git then
     keys[#keys + 1] = { "y", #in_conflict > 0 and "do it, and leave the files that conflict" or "do it" }
+  end
+  if plan.git or action.params.git then
+    keys[#keys + 1] = { "g", action.params.git and "leave git as it is" or "take git back, too" }
   end
   if has_unsaved then
     note = note or "Save or discard the unsaved text to have all of it done."
@@ -149,6 +153,9 @@ local function report(connection, action, outcome)
   local parts = { ("%s: %s."):format(action.done, outcomes.summary(outcome.files)) }
   local left = outcomes.leftovers(outcome.files)
   vim.list_extend(parts, left)
+  for _, line in ipairs(outcome.git and words.git_lines(outcome.git, "undo with g") or {}) do
+    parts[#parts + 1] = line .. "."
+  end
   local count = conflicts.list(connection:folder(), outcome, action.aim)
   if count > 0 then
     parts[#parts + 1] = ("%s in conflict, in the quickfix list."):format(wording.counted(count, "file"))
@@ -188,7 +195,7 @@ function M.run(connection, action)
     local decisions, note, about = {}, nil, nil
     local plan = foretell(connection, action, decisions)
     while true do
-      local asks = next(decisions) or #outcomes.written(plan.files) + #outcomes.with(plan.files, "conflict") > 0
+      local asks = next(decisions) or plan.git or #outcomes.written(plan.files) + #outcomes.with(plan.files, "conflict") > 0
       local answer = asks and decide(action, plan, decisions, note, about) or not asks and { key = "y", files = {} }
       note = nil
       if not answer then
@@ -200,6 +207,9 @@ function M.run(connection, action)
         return
       elseif answer.key == "?" then
         note = EXPLAINED
+      elseif answer.key == "g" then
+        action = vim.deepcopy(action)
+        action.params.git = not action.params.git or nil
       elseif answer.key == "y" then
         if vim.list_contains(vim.tbl_values(decisions), "overwrite") then
           refuse_unsaved(connection, action, decisions)

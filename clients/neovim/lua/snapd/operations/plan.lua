@@ -156,6 +156,9 @@ function M.text(outcome, note, names_steps, decisions, keys)
     add(counts .. " in " .. wording.counted(#outcomes.written(outcome.files), "file"), "SnapdDim")
     add("")
   end
+  for _, line in ipairs(outcome.git and words.git_lines(outcome.git, "g") or {}) do
+    add(wording.one_line(line, 500), "WarningMsg")
+  end
   for _, key in ipairs(keys) do
     add(("%-3s %s"):format(key[1], key[2]), "SnapdKey", 0, #key[1])
   end
