@@ -52,15 +52,29 @@ class InUse:
 
 
 class _Merge:
-    """One merge of states; `is_resumed` accepts parts that an interrupted operation has taken back already."""
+    """One merge of states.
+
+    `is_resumed` accepts parts that an interrupted operation has taken back already; `overwrite`, branches and a `HEAD`
+    that moved since, whose commits their reflogs keep.
+    """
 
     def __init__(
-        self, objects: ObjectStore, now: GitState, base: GitState, target: GitState, use: InUse, *, is_resumed: bool
+        self,
+        objects: ObjectStore,
+        now: GitState,
+        base: GitState,
+        target: GitState,
+        use: InUse,
+        *,
+        is_resumed: bool,
+        overwrite: bool,
     ) -> None:
         self._objects = objects
         self.now, self.base, self.target = now, base, target
         self._use = use
         self._is_resumed = is_resumed
+        # an operation that began since would go on from another commit
+        self._overwrite = overwrite and operation_files(objects, now) == operation_files(objects, base)
         self.left: dict[str, LeftReason] = {}
         self.files: dict[bytes, bytes | None] = {}
         self.head_is_left = False
@@ -97,7 +111,7 @@ class _Merge:
             return
         is_as_left = now.head == base.head and commit_of(now) == commit_of(base)
         is_done = self._is_resumed and now.head in (base.head, target.head)
-        if not (is_as_left or is_done):
+        if not (is_as_left or is_done or self._overwrite):
             self.head_is_left = True
             if is_changed and now.head != target.head:
                 self.left["head"] = "moved"
@@ -111,7 +125,8 @@ class _Merge:
             now, base, target = (state.ref(name) for state in (self.now, self.base, self.target))
             if now == target:
                 continue
-            if now != base:
+            # a ref that goes takes its reflog along
+            if now != base and (target is None or not self._overwrite):
                 self.left[_text(name)] = "moved"
             elif name in self._use.elsewhere:
                 self.left[_text(name)] = "checkedOutElsewhere"
@@ -178,9 +193,11 @@ def planned(
     use: InUse,
     *,
     is_resumed: bool = False,
+    overwrite: bool = False,
 ) -> GitPlan:
     """Plans to take a change back that led to `base` from `target`; `now` is the state to start from.
 
+    With `overwrite`, branches and `HEAD` go back also if they moved since; their reflogs keep what they leave.
     Raises as reads of the store. The state that is wanted is stored, but not yet named by anything.
     """
     states = [GitState(objects, state) for state in (now, base, target)]
@@ -197,7 +214,7 @@ def planned(
         # a `.git` without `HEAD` may be left of one that was being removed
         return GitPlan(now, target, index=GitMove(base, target) if is_resumed else None)
     here, there, back = states
-    merge = _Merge(objects, here, there, back, use, is_resumed=is_resumed)
+    merge = _Merge(objects, here, there, back, use, is_resumed=is_resumed, overwrite=overwrite)
     merge.merge()
     wanted = _with_files(objects, here, merge.files)
     left = tuple(LeftPart(part, reason) for part, reason in sorted(merge.left.items()))
@@ -207,7 +224,12 @@ def planned(
 
 
 def plan_in_turn(
-    objects: ObjectStore, now: GitStateId, moves: Mapping[str, Sequence[GitMove]], use: InUse
+    objects: ObjectStore,
+    now: GitStateId,
+    moves: Mapping[str, Sequence[GitMove]],
+    use: InUse,
+    *,
+    overwrite: bool = False,
 ) -> tuple[GitPlan, dict[str, GitMove]]:
     """Plans to take moves back, unit by unit and the last move of each first; also returns what each unit's plan moves.
 
@@ -217,7 +239,7 @@ def plan_in_turn(
     for name, every in moves.items():
         start = state
         for move in reversed(every):
-            plan = planned(objects, state, move.after, move.before, use)
+            plan = planned(objects, state, move.after, move.before, use, overwrite=overwrite)
             state = plan.wanted
             left |= {each.part: each for each in plan.left}
         if state != start:

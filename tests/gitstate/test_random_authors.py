@@ -10,7 +10,7 @@ import pytest
 
 from tests.core.actions.reviewing import Reviewer
 from tests.support.amounts import amount
-from tests.support.sessions import Agents, at_work
+from tests.support.sessions import at_work
 
 from .oracle import ENVIRONMENT, git
 

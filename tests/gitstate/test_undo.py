@@ -182,3 +182,43 @@ def test_what_a_kill_interrupted_is_finished(
     assert all_of(folder) in (wanted, before)
     if point.startswith("gitstate.") or point in ("writer.git", "writer.conclude", "writer.tell"):
         assert all_of(folder) == wanted
+
+
+OVERWRITE = OperationOptions("overwrite", False, False, git=True)
+
+
+def test_overwrite_moves_a_branch_that_the_user_committed_to(tmp_path: Path) -> None:
+    agents, folder = with_git(tmp_path)
+    before = git(folder, "rev-parse", "main")
+
+    def commit(name: str) -> None:
+        (folder / name).write_text(name)
+        git(folder, "add", name)
+        git(folder, "commit", "-qm", name)
+
+    step = agents.step("s", lambda: commit("agents"))
+    commit("users")
+    users = git(folder, "rev-parse", "main")
+    left = undo(agents, step).git
+    assert left is not None
+    assert "refs/heads/main" in {each.part for each in left.reasons or ()}
+    assert git(folder, "rev-parse", "main") == users
+    outcome = undo(agents, step, OVERWRITE)
+    assert outcome.git is not None
+    assert outcome.git.reasons is None
+    assert git(folder, "rev-parse", "main") == before
+    assert (folder / "users").read_text() == "users"
+    git(folder, "gc", "-q", "--prune=now")
+    assert git(folder, "rev-parse", "main@{1}") == users
+    assert redo(agents).git is not None
+    assert git(folder, "rev-parse", "main") == users
+
+
+def test_overwrite_deletes_no_branch_that_the_user_committed_to(tmp_path: Path) -> None:
+    agents, folder = with_git(tmp_path)
+    step = agents.step("s", lambda: git(folder, "branch", "new"))
+    git(folder, "branch", "-f", "new", "HEAD~1")
+    outcome = undo(agents, step, OVERWRITE)
+    assert outcome.git is not None
+    assert [(each.part, each.reason) for each in outcome.git.reasons or ()] == [("refs/heads/new", "moved")]
+    assert git(folder, "rev-parse", "new") == git(folder, "rev-parse", "HEAD~1")

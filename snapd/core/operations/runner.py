@@ -170,7 +170,8 @@ class Runner:
             change = net(git_change(self._store, move.before, move.after) for move in moves)
             return GitPlan(now, now), None if change is None else GitOutcome(change, left=True), {}
         restorer = self._writer.git_restorer
-        plan, turns = plan_in_turn(self._store, now, request.git, restorer.in_use())
+        overwrite = request.options.on_conflict == "overwrite"
+        plan, turns = plan_in_turn(self._store, now, request.git, restorer.in_use(), overwrite=overwrite)
         possible = restorer.possible(plan)
         shared = {part for move in request.shared_git for part in restorer.parts(GitPlan(move.after, move.before))}
         left = (*possible.left, *(LeftPart(part, "shared") for part in sorted(shared)))

@@ -125,6 +125,7 @@ class Writer:
         self.git = GitRecorder(work_tree.root, store)
         self.git_restorer = GitRestorer(work_tree.root, store, self.git.project)
         self._git_now: GitStateId | None = None
+        self._brought: tuple[tuple[GitStateId, GitStateId, SnapshotId, SnapshotId], tuple[RelPath, ...]] | None = None
         self._git_due: bool | None = None
         self.event_log = EventLog(store.notes.reserve)
         self.attendance = Attendance()
@@ -399,9 +400,13 @@ class Writer:
         self, git: GitStateId, git_now: GitStateId, head: SnapshotId, now: SnapshotId
     ) -> tuple[RelPath, ...]:
         """Returns the files that git itself put into the folder since the last event."""
-        started = min(step.started for step in self._store.timeline.open_steps())
-        changed = list(self._store.changes(head, now))
-        return self.git.brought(git, git_now, started, changed)
+        between = git, git_now, head, now
+        # an answer and the event after it ask for the same
+        if self._brought is None or self._brought[0] != between:
+            started = min(step.started for step in self._store.timeline.open_steps())
+            changed = list(self._store.changes(head, now))
+            self._brought = between, self.git.brought(git, git_now, started, changed)
+        return self._brought[1]
 
     def git_now(self) -> GitStateId | None:
         """Returns the git state at the last look; None if it was never recorded."""
