@@ -54,7 +54,7 @@ def format_news(news: dict[str, Any]) -> str | None:
         # imported late: few answers need it
         from snapd.wire.words import git_words
 
-        parts.append(f"Git was moved as well: {' '.join(git_words(news['git']).split())}.")
+        parts.append(f"Git was moved: {' '.join(git_words(news['git']).split())}.")
     if parts:
         parts.insert(0, "snapd: someone else changed your work since your last action.")
     for each in news.get("formerHistories") or []:

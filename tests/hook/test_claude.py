@@ -172,7 +172,7 @@ def test_the_agent_is_told_that_git_was_moved_back(agent: Agent) -> None:
     second = run_git(agent.root, "rev-parse", "--short=7", "HEAD").decode().strip()
     agent.home.ok(agent.root, "undo", "--git", "-y")
     text = agent.on("UserPromptSubmit", prompt="go on", prompt_id="P2")["hookSpecificOutput"]["additionalContext"]
-    assert f"Git was moved as well: main {second} → {first}." in text
+    assert f"Git was moved: main {second} → {first}." in text
     assert "undone: Bash" in text
 
 

@@ -21,6 +21,7 @@ class Step:
         commit: of the oracle, which did the same.
         changes: what it changed, and its parts.
         parts: steps below it, of a subagent.
+        git: whether it changed the project's own git.
         undone: whether the user took it back.
         found: its id, once it was seen.
     """
@@ -30,6 +31,7 @@ class Step:
     commit: str
     changes: list[Change]
     parts: list[Step] = attrs.field(factory=list)
+    git: bool = False
     undone: bool = False
     found: str | None = None
 

@@ -27,6 +27,23 @@ class Change:
         return f"{self.status} {self.file} +{self.additions} -{self.deletions}"
 
 
+def git_state(project: Path) -> str:
+    """What git says of a repository: its refs, but for remote-tracking ones, `HEAD`, the stash, what is staged."""
+    if not (project / ".git").exists():
+        return "no repository"
+    # what is missing or damaged makes it fail
+    run_git(project, "fsck", "--full", "--strict", "--no-dangling")
+    asked = (
+        "for-each-ref refs/heads refs/tags refs/stash",
+        "symbolic-ref HEAD",
+        "stash list",
+        # what is untracked is compared with all files
+        "status --porcelain=v2 --untracked-files=no",
+        "config --local --list",
+    )
+    return "".join(run_git(project, "--no-optional-locks", *words.split()).decode() for words in asked)
+
+
 class Oracle:
     """A copy of the project in which each action is a commit.
 

@@ -11,10 +11,10 @@ from .expected import Other, Step, Turn
 from .model import script
 from .model.request import Json, strings
 from .model.server import Model
-from .oracle import Oracle
+from .oracle import Oracle, git_state
 from .place import SNAPD, Failed, Place
 from .scenarios.actions import GO, Action, Awaits, Delegate, Edit, Read, Shell, Together, Write
-from .scenarios.scenario import Act, Prompt, Saves, Undoes, UndoesPrompt, Way
+from .scenarios.scenario import Act, Prepares, Prompt, Saves, Undoes, UndoesPrompt, Way
 from .timeline import timeline
 
 _TOLD = re.compile("(?<!:)snapd: .*")
@@ -42,6 +42,7 @@ class Play:
         self._oracle = Oracle(place.project, place.above / "oracle", place.temporary)
         self._happened: list[Turn | Other] = []
         self._undone: list[tuple[list[Step], str]] = []
+        self._git = ""
 
     def act(self, act: Act) -> None:
         """Has something happen, and checks what it led to.
@@ -55,10 +56,15 @@ class Play:
             for name, text in act.files.items():
                 self._place.write(name, text)
             self._others("you", self._oracle.save(act.files))
+        elif isinstance(act, Prepares):
+            self._place.run(["sh", "-ec", act.script])
+            return
         elif isinstance(act, Undoes):
             step = next(step for turn in self._turns() for step in turn.all() if step.action is act.action)
-            self._place.snapd("undo", step.found or "", "--yes")
+            self._place.snapd("undo", step.found or "", "--yes", *(["--git"] if step.git else []))
             self._take_back(step.all())
+            if step.git and (now := git_state(self._place.project)) != self._git:
+                raise Failed(f"git is not what it was:\n{self._git}\nbut\n{now}")
         elif isinstance(act, UndoesPrompt):
             turn = next(turn for turn in self._turns() if turn.prompt is act.prompt)
             self._place.snapd("undo", "--message", turn.found or "", "--yes")
@@ -75,6 +81,7 @@ class Play:
 
     def _prompt(self, prompt: Prompt) -> None:
         agent, place, model = self._agent, self._place, self._model
+        self._git = git_state(place.project)
         model.script = (*model.script, *self._conversations(prompt.text, prompt.turns))
         known = len(model.asked)
         start = Start(prompt.text, bool(self._turns()), prompt.denied, self._way)
@@ -92,7 +99,7 @@ class Play:
         stopped = prompt.denied and agent.stops
         if turns != [*range(1 if stopped else len(prompt.turns) + 1)]:
             raise Failed(f"it asked for the turns {turns}")
-        self._check_told(prompt.told, bodies)
+        self._check_told(prompt, bodies)
         turn = Turn(prompt, self._agent.parts_apart)
         self._happened.append(turn)
         before = self._oracle.head()
@@ -102,6 +109,8 @@ class Play:
             after = self._oracle.head()
             whole = Step(f"{agent.name} prompt", None, after, self._oracle.changes(before, after), turn.steps)
             turn.steps = [whole]
+        if any(step.git for step in turn.all()) and git_state(place.project) == self._git:
+            raise Failed("git is as it was before the prompt")
 
     def _conversations(self, opening: str, turns: tuple[Together, ...]) -> list[script.Conversation]:
         project = self._place.project
@@ -126,10 +135,11 @@ class Play:
             if isinstance(action, Awaits) or (denied and not agent.asks):
                 continue
             before = self._oracle.head()
+            is_of_git = isinstance(action, Shell) and action.git
             parts = []
             if isinstance(action, Delegate):
                 parts = [step for below in action.turns for step in self._steps(below, denied)]
-            elif not isinstance(action, Read) and not denied:
+            elif not isinstance(action, Read) and not denied and not is_of_git:
                 self._oracle.carry_out(action)
             if type(action) not in agent.tools:
                 continue
@@ -139,14 +149,15 @@ class Play:
                 # the call, and then what goes on
                 found.append(Step(who, action, before, []))
             after = self._oracle.head()
-            found.append(Step(who, action, after, self._oracle.changes(before, after), parts))
+            found.append(Step(who, action, after, self._oracle.changes(before, after), parts, is_of_git))
         return found
 
     def _take_back(self, steps: list[Step]) -> None:
         """Takes back steps that are not taken back yet, oldest first, each with its parts."""
-        changed = [step for step in steps if step.changes]
+        changed = [step for step in steps if step.changes or step.git]
         # what a step did that has parts is what these did
-        commit = self._oracle.take_back(*(step.commit for step in reversed(changed) if not step.parts))
+        commits = [step.commit for step in reversed(changed) if step.changes and not step.parts]
+        commit = self._oracle.take_back(*commits)
         self._undone.append((changed, commit))
         for step in changed:
             step.undone = True
@@ -163,15 +174,17 @@ class Play:
 
     # -- what has to be
 
-    def _check_told(self, files: frozenset[str], bodies: list[Json]) -> None:
+    def _check_told(self, prompt: Prompt, bodies: list[Json]) -> None:
         """The first request of a turn has what the agent is told, and so have the later ones, once."""
         project = self._place.project
         known = [str(path.relative_to(project)) for path in project.rglob("*") if path.is_file()]
         for body in bodies[0], bodies[-1]:
             said = [match[0] for text in strings(body) if (match := _TOLD.search(text))]
             named = {name for name in known if any(name in text for text in said)}
-            if named != files or len(said) != bool(files):
-                raise Failed(f"it is told {said}, and not of {', '.join(files) or 'nothing'}")
+            of_git = any("Git was moved: " in text for text in said)
+            is_told = bool(prompt.told) or prompt.told_of_git
+            if named != prompt.told or of_git != prompt.told_of_git or len(said) != is_told:
+                raise Failed(f"it is told {said}, and not of {', '.join(prompt.told) or 'nothing'}")
 
     def _check(self) -> None:
         passed_over = self._place.passed_over()

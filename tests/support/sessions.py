@@ -94,10 +94,11 @@ class Agents:
         return sessions.shown(sessions.known_step(step), Call())
 
     def files(self, step: str) -> dict[str, str]:
-        """What a step changed: the status of each file, and whether it is shared."""
+        """What a step itself changed: the status of each file, and whether it is shared."""
         return {
             os.fsdecode(file.path): file.status + (":shared" if file.shared else "")
             for file in self.view(step).files or ()
+            if not file.by_git
         }
 
     # -- taking back

@@ -27,6 +27,7 @@ from snapd.hook.spool import describe_waiting
 from snapd.launch import connect
 from snapd.locations import Locations, check_private, check_socket_path, store_path, stores_directory
 from snapd.model.errors import InvalidParams, SnapdError, StorageFull
+from snapd.settings import data_dir
 
 if TYPE_CHECKING:
     import argparse
@@ -221,11 +222,9 @@ def _shorten_list(names: list[str]) -> str:
 
 
 def _store(locations: Locations, folder: str) -> str:
-    from snapd.settings.sources import read_file
-    from snapd.settings.table import Settings
     from snapd.store.fsck.examine import check_surface
 
-    store = store_of(folder, locations, Settings.of(read_file(locations.config_file)).data_dir)
+    store = store_of(folder, locations, data_dir(locations.config_file))
     if not os.path.exists(os.path.join(store, "HEAD")):
         return f"{store}: there is no snapshot yet"
     # a second time: an event that the daemon packed meanwhile may have seemed to be missing

@@ -36,10 +36,11 @@ class Edit:
 
 @attrs.frozen
 class Shell:
-    """Runs a command, to its end or in the background."""
+    """Runs a command, to its end or in the background; with `git`, it changes the project's own git, and no file."""
 
     command: str
     background: bool = False
+    git: bool = False
 
 
 @attrs.frozen

@@ -19,12 +19,14 @@ class Prompt:
         turns: what the model has the agent do at once, one answer after the other.
         denied: the user allows nothing that the agent would have to ask for; it does nothing then.
         told: the files that the agent is told of, at once: the user changed what it did to them.
+        told_of_git: whether it is told that git was moved, too.
     """
 
     text: str
     turns: tuple[Together, ...]
     denied: bool = False
     told: frozenset[str] = frozenset()
+    told_of_git: bool = False
 
 
 @attrs.frozen
@@ -35,8 +37,15 @@ class Saves:
 
 
 @attrs.frozen
+class Prepares:
+    """The user runs a script of the shell that leaves the files as they are, before snapd has seen the folder."""
+
+    script: str
+
+
+@attrs.frozen
 class Undoes:
-    """The user takes back the step of an action, wherever it is."""
+    """The user takes back the step of an action, wherever it is; what it did to git, too, if that is what it did."""
 
     action: Action
 
@@ -53,7 +62,7 @@ class Redoes:
     """The user has what was taken back last done again."""
 
 
-Act: TypeAlias = Prompt | Saves | Undoes | UndoesPrompt | Redoes
+Act: TypeAlias = Prompt | Saves | Prepares | Undoes | UndoesPrompt | Redoes
 
 
 Way: TypeAlias = Literal["hooks", "run", "acp"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .actions import GO, Awaits, Delegate, Edit, Read, Shell, Write
-from .scenario import Prompt, Redoes, Saves, Scenario, Undoes, UndoesPrompt
+from .scenario import Prepares, Prompt, Redoes, Saves, Scenario, Undoes, UndoesPrompt
 
 _GREETING = Write("greet.py", "def greet(name):\n    return 'Hello ' + name\n")
 _COMMENT = Edit("calc.py", "    return a + b\n", "    return a + b  # the sum\n")
@@ -93,4 +93,35 @@ EDITOR = Scenario(
 )
 """In an editor, with `snapd acp` in between: a prompt is a step, and its calls are parts of that."""
 
-SCENARIOS = {scenario.name: scenario for scenario in (DAY, SUBAGENT, DENIED, BACKGROUND, RUN, EDITOR)}
+_REPOSITORY = Prepares("""
+git config user.name demo
+git config user.email demo@example.com
+git tag v0
+git tag -a -m one v1
+git checkout -q -b topic
+echo topic > topic.txt
+git add -A
+git commit -q -m topic
+git checkout -q main
+git gc -q
+git init -q --bare "$TMPDIR/remote.git"
+git remote add origin "$TMPDIR/remote.git"
+git push -q origin main
+git commit -q --allow-empty -m loose
+echo one >> README.md
+git stash -q
+echo two >> README.md
+git stash -q
+git rm -q --cached README.md
+""")
+"""Branches, tags, packs, loose objects, a remote, two stash entries, and something staged."""
+_CLEANS = Shell("git branch -D topic && git reflog expire --expire=now --all && git gc --prune=now", git=True)
+_CLEAN = Prompt("Please clean up", ((Write("clean.md", "clean\n"),), (_CLEANS,)))
+# Claude Code asks before a command that names .git
+_FORGETS = Shell("sh anew.sh", git=True)
+_FORGET = Prompt("Please begin anew", ((Write("anew.sh", "rm -rf .git\n"),), (_FORGETS,)), told_of_git=True)
+
+GIT = Scenario("git", (_REPOSITORY, _CLEAN, Undoes(_CLEANS), _FORGET, Undoes(_FORGETS)))
+"""What an agent did to git comes back: pruned objects, the stash, and then `.git` itself."""
+
+SCENARIOS = {scenario.name: scenario for scenario in (DAY, SUBAGENT, DENIED, BACKGROUND, RUN, EDITOR, GIT)}
