@@ -145,7 +145,7 @@ async function chooseGit(
       `${note}“${FILES_ONLY}” leaves git as it is: ${stays}.`,
       `“${FILES_AND_GIT}”: ${goes}.`,
       ...gitReasons(both.git).map((why) => `Left in git: ${why}.`),
-    ].join(" "),
+    ].join("\n"),
     choices: [FILES_ONLY, FILES_AND_GIT],
   });
   if (answer === undefined) return undefined;

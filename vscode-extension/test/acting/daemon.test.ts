@@ -583,7 +583,7 @@ test("git goes back with the files, where that is wanted; the button does both a
     {
       message: "Undo step 1 “Commit”?",
       detail:
-        `“Files Only” leaves git as it is: main ${id(before)} → ${id(after)}, branch topic deleted. ` +
+        `“Files Only” leaves git as it is: main ${id(before)} → ${id(after)}, branch topic deleted.\n` +
         `“Files and Git”: main ${id(after)} → ${id(before)}, branch topic created at ${id(before)}.`,
       choices: ["Files Only", "Files and Git"],
     },
@@ -592,6 +592,16 @@ test("git goes back with the files, where that is wanted; the button does both a
     [before, lines(), ""],
     [after, lines({ 2: "two" }), ""],
   ]);
+
+  at.ui.answers = ["Files Only"];
+  at.ui.buttons = ["Undo"];
+  await undoLast(at.world.host);
+  await at.world.settled();
+  assert.deepEqual(seen.slice(2), [
+    [after, lines(), " M app.py\n"],
+    [after, lines({ 2: "two" }), ""],
+  ]);
+  assert.equal(at.ui.asked.length, 2, "what was left is not asked about when the files come again");
 });
 
 test("a snapshot is named, with what was skipped and what is not saved", async (context) => {

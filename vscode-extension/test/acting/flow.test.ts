@@ -499,7 +499,7 @@ function withBranch(
 const QUESTION = {
   message: "Undo step 3 “Edit app.py”?",
   detail:
-    "“Files Only” leaves git as it is: branch topic deleted. “Files and Git”: branch topic created at 5555555. " +
+    "“Files Only” leaves git as it is: branch topic deleted.\n“Files and Git”: branch topic created at 5555555.\n" +
     "Left in git: refs/heads/main: it has changed since.",
   choices: ["Files Only", "Files and Git"],
 };
