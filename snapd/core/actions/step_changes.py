@@ -100,7 +100,7 @@ class StepChanges:
             return step.summary
         next_seq = self._timeline.next_seq
         own = self.own(step)
-        is_gits = any(span.by_git for span in self._timeline.spans(step.step_id))
+        is_gits = step.may_change_git and any(span.by_git for span in self._timeline.spans(step.step_id))
         # a file that the step made and deleted does not count
         files = tuple(
             attrs.evolve(self._summary_of(path, chain, call), by_git=path not in own.files)
