@@ -137,8 +137,8 @@ def _print(options: argparse.Namespace, answers: list[dict[str, Any]]) -> None:
 def _print_result(painter: Painter, answer: dict[str, Any]) -> None:
     wrong, repaired = answer["problems"], answer["repaired"]
     mark = painter.paint("bad", "red") if wrong else painter.paint("ok ", "green")
-    read = f"{answer['objects']} objects ({size(answer['bytes'])}), " if not answer["quick"] else ""
-    print(f"{mark} {answer['store']}: {read}{answer['snapshots']} snapshots, {answer['events']} events")
+    objects = f"{answer['objects']} objects ({size(answer['bytes'])})"
+    print(f"{mark} {answer['store']}: {objects}, {answer['snapshots']} snapshots, {answer['events']} events")
     for problem in repaired:
         _print_problem(painter, "lost    " if problem["kind"] in _LOST else "repaired", "cyan", problem)
     for problem in wrong:

@@ -48,7 +48,7 @@ from snapd.store.notes import decode as decode_notes
 from snapd.store.objects.codec import decode_commit
 from snapd.store.refs.database import PACKED, References, read_references
 from snapd.store.repository import check_version
-from snapd.store.timeline.chain import SNAPSHOTS, ChainLink, effect_blobs, snapshots
+from snapd.store.timeline.chain import CHAINS, SNAPSHOTS, ChainLink, effect_blobs, snapshots
 from snapd.store.timeline.codec import decode_intent
 from snapd.store.timeline.database import NAME as TIMELINE
 from snapd.store.timeline.database import closed, rows_of
@@ -393,7 +393,8 @@ def check_surface(store: str) -> list[Problem]:
         references = _replayed(store, holdings, moving)
         named = Reachable()
         for name, target in references.targets.items():
-            named.chains.append(Chain(name, target, lost=None if holdings.commit(target) else target))
+            if name.startswith(CHAINS):
+                named.chains.append(Chain(name, target, lost=None if holdings.commit(target) else target))
         problems += _of_references(holdings, references, [], named)
     return problems
 
