@@ -79,7 +79,7 @@ def test_doctor_goes_on_after_a_failure(own_home: Home) -> None:
     result = own_home.run(own_home.path, "doctor", "--json", "--no-daemon")
     failed = {check["check"]: check["found"] for check in result.json["checks"] if not check["ok"]}
     assert result.code == 1
-    assert list(failed) == ["settings", "runtime", "folder", "history", "store"]
+    assert list(failed) == ["settings", "runtime", "folder", "history"]
     assert "config.toml: colour: unknown setting" in failed["settings"]
     assert "can be written to by others" in failed["runtime"]
 
