@@ -16,7 +16,7 @@ import attrs
 
 from snapd.failpoints import failpoint
 from snapd.model.errors import os_errors
-from snapd.model.git import STAGED, STASH, LeftPart, LeftReason
+from snapd.model.git import STAGED, STASH, GitChange, LeftPart, LeftReason, RefChange
 from snapd.model.snapshot import EMPTY_TREE
 from snapd.model.trees import changes, files
 from snapd.store.adopt import COPY_BYTES, own_file
@@ -27,7 +27,7 @@ from snapd.store.objects.loose import loose_files
 from snapd.worktree.git.index import GitIndex, MalformedIndex, read_index
 from snapd.worktree.git.repository import Repository, nested_repository
 
-from .change import STASH_LOG, GitState
+from .change import STASH_LOG, GitState, git_change
 from .index import NO_ID, Staged
 from .objects import ProjectObjects
 from .plan import GitPlan, InUse, operation_files, staged_in, stash_entries
@@ -81,6 +81,27 @@ class GitRestorer:
         kept = {each.part: each for each in plan.left}
         left = tuple(kept.get(part, LeftPart(part, reason)) for part in sorted(parts))
         return GitPlan(plan.now, plan.now, left)
+
+    def compare(self, plan: GitPlan) -> GitChange:
+        """Returns what a plan changes, with the upstreams that branches are behind afterwards."""
+        change = git_change(self._objects, plan.now, plan.wanted)
+        repository = nested_repository(self._root)
+        branches = [each.ref for each in change.refs if each.after and each.ref.startswith("refs/heads/")]
+        if repository is None or not branches:
+            return change
+        git = ProjectGit(self._root, repository.git_dir, self._environment)
+        listed = git.run("for-each-ref", "--format=%(refname) %(upstream)", *branches).decode("utf-8", "replace")
+        upstreams = dict(line.split(" ") for line in listed.splitlines())
+
+        def compared(each: RefChange) -> RefChange:
+            upstream = upstreams.get(each.ref)
+            if not upstream or each.after is None:
+                return each
+            words = ("rev-list", "--max-count=1", upstream, f"^{each.after}", "--")
+            ahead = git.attempt(*words, objects=self._project.objects).stdout
+            return attrs.evolve(each, behind=upstream) if ahead else each
+
+        return attrs.evolve(change, refs=tuple(map(compared, change.refs)))
 
     def restore(self, plan: GitPlan) -> None:
         """Makes the git state the one that is wanted; raises `GitProgramFailed`, `IoError` or as reads of the store.

@@ -59,6 +59,7 @@ class RefChange:
     ref: str  # its full name
     before: str | None
     after: str | None
+    behind: str | None = None  # the full name of the branch's upstream, if that has commits which `after` has not
 
 
 @attrs.frozen

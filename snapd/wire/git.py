@@ -32,6 +32,12 @@ class GitRef:
         str | None,
         "The id after the change. Absent if it went. The stash has the same one if only entries below the top changed.",
     ] = None
+    behind: Annotated[
+        str | None,
+        "In the answer of an undo with git: the full name of the branch's upstream, such as "
+        "`refs/remotes/origin/main`, if it has commits which the branch has not after the change. What was pushed "
+        "stays pushed. Otherwise absent.",
+    ] = None
 
 
 @attrs.frozen(kw_only=True)

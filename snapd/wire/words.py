@@ -299,8 +299,10 @@ def _ref_words(ref: Mapping[str, Any]) -> str:
             kind, name = word, ref["ref"].removeprefix(prefix)
     if "before" in ref and "after" in ref:
         before, after = _ref_name(ref["before"]), _ref_name(ref["after"])
-        return f"{name} changed" if before == after else f"{name} {before} → {after}"
-    return f"{kind}{name} deleted" if "before" in ref else f"{kind}{name} created at {_ref_name(ref['after'])}"
+        words = f"{name} changed" if before == after else f"{name} {before} → {after}"
+    else:
+        words = f"{kind}{name} deleted" if "before" in ref else f"{kind}{name} created at {_ref_name(ref['after'])}"
+    return f"{words} (behind {ref['behind'].removeprefix('refs/remotes/')})" if "behind" in ref else words
 
 
 def _ref_name(value: str) -> str:

@@ -222,3 +222,27 @@ def test_overwrite_deletes_no_branch_that_the_user_committed_to(tmp_path: Path) 
     assert outcome.git is not None
     assert [(each.part, each.reason) for each in outcome.git.reasons or ()] == [("refs/heads/new", "moved")]
     assert git(folder, "rev-parse", "new") == git(folder, "rev-parse", "HEAD~1")
+
+
+def test_an_answer_names_the_upstream_that_keeps_what_goes_back(tmp_path: Path) -> None:
+    agents, folder = with_git(tmp_path)
+    git(folder, "init", "-q", "--bare", str(tmp_path / "remote"))
+    git(folder, "remote", "add", "origin", str(tmp_path / "remote"))
+    git(folder, "push", "-qu", "origin", "main")
+
+    def commit(text: str, *, is_pushed: bool) -> None:
+        (folder / "a").write_text(text)
+        git(folder, "commit", "-qam", text)
+        if is_pushed:
+            git(folder, "push", "-q", "origin", "main")
+
+    pushed = agents.step("s", lambda: commit("pushed", is_pushed=True))
+    private = agents.step("s", lambda: commit("private", is_pushed=False))
+    for step, expected in ((private, False), (pushed, True)):
+        outcome = undo(agents, step)
+        assert outcome.git is not None
+        upstreams = [change.behind for change in outcome.git.changes.refs]
+        assert upstreams == ["refs/remotes/origin/main" if expected else None]
+        # git says so of the branch as it is now
+        track = git(folder, "for-each-ref", "--format=%(upstream:track)", "refs/heads/main")
+        assert ("behind" in track) == expected

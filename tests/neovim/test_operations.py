@@ -261,7 +261,7 @@ def test_git_is_in_the_words_of_every_face(neovim: Callable[..., Neovim]) -> Non
     every = {
         "head": {"before": "refs/heads/a/b", "after": one},
         "refs": [
-            {"ref": "refs/heads/a/b", "before": one, "after": two},
+            {"ref": "refs/heads/a/b", "before": one, "after": two, "behind": "refs/remotes/o/b"},
             {"ref": "refs/heads/100%s", "after": one},
             {"ref": "refs/tags/v1", "before": one},
             {"ref": "refs/stash", "before": one, "after": one},

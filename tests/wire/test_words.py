@@ -80,7 +80,7 @@ def test_what_was_done_to_git() -> None:
     change = {
         "head": {"before": "refs/heads/main", "after": a},
         "refs": [
-            {"ref": "refs/heads/main", "before": a, "after": b},
+            {"ref": "refs/heads/main", "before": a, "after": b, "behind": "refs/remotes/origin/main"},
             {"ref": "refs/heads/topic", "before": a},
             {"ref": "refs/stash", "before": c, "after": c},
             {"ref": "refs/tags/v1", "after": d},
@@ -91,8 +91,8 @@ def test_what_was_done_to_git() -> None:
     }
     # as in the tests of the TypeScript client
     assert words.git_words(change) == (
-        "repository created, HEAD main → aaaaaaa, main aaaaaaa → bbbbbbb, branch topic deleted, stash changed, "
-        "tag v1 created at ddddddd, staged 0 → 2, merge ended"
+        "repository created, HEAD main → aaaaaaa, main aaaaaaa → bbbbbbb (behind origin/main), "
+        "branch topic deleted, stash changed, tag v1 created at ddddddd, staged 0 → 2, merge ended"
     )
 
 

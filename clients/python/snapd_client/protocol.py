@@ -670,6 +670,10 @@ class GitRef(_GitRefRequired, total=False):
     """The id of its commit or tag before the change. Absent if it appeared."""
     after: str
     """The id after the change. Absent if it went. The stash has the same one if only entries below the top changed."""
+    behind: str
+    """In the answer of an undo with git: the full name of the branch's upstream, such as `refs/remotes/origin/main`, if
+    it has commits which the branch has not after the change. What was pushed stays pushed. Otherwise absent.
+    """
 
 
 class GitStaged(TypedDict):

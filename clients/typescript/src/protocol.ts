@@ -390,6 +390,8 @@ export interface GitRef {
   before?: string;
   /** The id after the change. Absent if it went. The stash has the same one if only entries below the top changed. */
   after?: string;
+  /** In the answer of an undo with git: the full name of the branch's upstream, such as `refs/remotes/origin/main`, if it has commits which the branch has not after the change. What was pushed stays pushed. Otherwise absent. */
+  behind?: string;
 }
 
 /** How many paths were and are staged: in how many the index differs from the tree of `HEAD`. */

@@ -251,7 +251,12 @@ export function movesGit(git: GitOutcome | undefined): boolean {
   return git !== undefined && git.left !== true && gitWords(git.changes) !== "";
 }
 
-function refWords({ ref, before, after }: GitRef): string {
+function refWords(ref: GitRef): string {
+  const behind = ref.behind?.replace(/^refs\/remotes\//, "");
+  return behind === undefined ? moveWords(ref) : `${moveWords(ref)} (behind ${behind})`;
+}
+
+function moveWords({ ref, before, after }: GitRef): string {
   const kind = ref.startsWith("refs/heads/") ? "branch " : ref.startsWith("refs/tags/") ? "tag " : "";
   const name = ref.replace(/^refs\/(heads\/|tags\/)?/, "");
   if (after === undefined) return `${kind}${name} deleted`;

@@ -50,7 +50,7 @@ void test("what was done to git, and what was left", () => {
   const words = gitWords({
     head: { before: "refs/heads/main", after: commit("a") },
     refs: [
-      { ref: "refs/heads/main", before: commit("a"), after: commit("b") },
+      { ref: "refs/heads/main", before: commit("a"), after: commit("b"), behind: "refs/remotes/origin/main" },
       { ref: "refs/heads/topic", before: commit("a") },
       { ref: "refs/stash", before: commit("c"), after: commit("c") },
       { ref: "refs/tags/v1", after: commit("d") },
@@ -62,8 +62,8 @@ void test("what was done to git, and what was left", () => {
   // as in tests/wire/test_words.py
   assert.equal(
     words,
-    "repository created, HEAD main → aaaaaaa, main aaaaaaa → bbbbbbb, branch topic deleted, stash changed, " +
-      "tag v1 created at ddddddd, staged 0 → 2, merge ended",
+    "repository created, HEAD main → aaaaaaa, main aaaaaaa → bbbbbbb (behind origin/main), " +
+      "branch topic deleted, stash changed, tag v1 created at ddddddd, staged 0 → 2, merge ended",
   );
   const left = { changes: { refs: [] }, reasons: [{ part: "refs/heads/topic", reason: "moved" as const }] };
   assert.deepEqual(gitReasons(left), ["refs/heads/topic: it has changed since"]);

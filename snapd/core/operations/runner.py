@@ -176,7 +176,7 @@ class Runner:
         shared = {part for move in request.shared_git for part in restorer.parts(GitPlan(move.after, move.before))}
         left = (*possible.left, *(LeftPart(part, "shared") for part in sorted(shared)))
         possible = attrs.evolve(possible, left=left)
-        outcome = GitOutcome(git_change(self._store, possible.now, possible.wanted), possible.left or None)
+        outcome = GitOutcome(restorer.compare(possible), possible.left or None)
         return possible, outcome, turns if possible.wanted == plan.wanted else {}
 
     def unsaved(self) -> frozenset[RelPath]:

@@ -100,7 +100,12 @@ export function movesGit(git: GitOutcome | undefined): boolean {
   return git !== undefined && git.left !== true && gitWords(git.changes) !== "";
 }
 
-function refWords({ ref, before, after }: GitRef): string {
+function refWords(ref: GitRef): string {
+  const behind = ref.behind?.replace(/^refs\/remotes\//, "");
+  return behind === undefined ? moveWords(ref) : `${moveWords(ref)} (behind ${behind})`;
+}
+
+function moveWords({ ref, before, after }: GitRef): string {
   const kind = ref.startsWith("refs/heads/") ? "branch " : ref.startsWith("refs/tags/") ? "tag " : "";
   const name = ref.replace(/^refs\/(heads\/|tags\/)?/, "");
   if (after === undefined) return `${kind}${name} deleted`;
@@ -234,6 +239,9 @@ function M.git_words(change)
       add("%s changed", name)
     else
       add("%s %s → %s", name, ref_name(each.before), ref_name(each.after))
+    end
+    if each.behind then
+      parts[#parts] = ("%s (behind %s)"):format(parts[#parts], (each.behind:gsub("^refs/remotes/", "")))
     end
   end
   if change.staged then

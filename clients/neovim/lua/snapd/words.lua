@@ -281,6 +281,9 @@ function M.git_words(change)
     else
       add("%s %s → %s", name, ref_name(each.before), ref_name(each.after))
     end
+    if each.behind then
+      parts[#parts] = ("%s (behind %s)"):format(parts[#parts], (each.behind:gsub("^refs/remotes/", "")))
+    end
   end
   if change.staged then
     add("staged %d → %d", change.staged.before, change.staged.after)
