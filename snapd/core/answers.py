@@ -7,11 +7,12 @@ from typing import Generic, Literal, TypeVar
 import attrs
 
 from snapd.core.compare.file_diff import FileDelta
+from snapd.core.review.place import Place
 from snapd.model.git import GitChange, GitReason
 from snapd.model.handover import SignatureStatus
 from snapd.model.snapshot import FullLook, ObjectId, Outcome, RelPath, UncapturedChange
 from snapd.model.snapshot_records import SnapshotRecord
-from snapd.model.timeline import FileSummary, Message, Operation, OperationKind, Session, Step
+from snapd.model.timeline import Comment, FileSummary, Message, Operation, OperationKind, Session, Step
 
 View = TypeVar("View")
 
@@ -87,6 +88,15 @@ class FormerHistory:
 
 
 @attrs.frozen
+class CommentView:
+    """A comment, where its lines are now, and what they were."""
+
+    comment: Comment
+    place: Place
+    lines: bytes  # of the version that was commented on; empty if that was purged
+
+
+@attrs.frozen
 class News:
     """What others did to the work of a session since its agent was last notified."""
 
@@ -95,6 +105,8 @@ class News:
     # the files of its steps that others changed and that differ from then, ordered by path
     files: tuple[FileSummary, ...] = ()
     git: GitChange | None = None  # how operations changed the git state
+    comments: tuple[CommentView, ...] = ()  # of which the agent has yet to hear
+    until: int = 0  # the `seq` of the last event that the news is about; of the last one of these comments, if any
     # the histories that the folder may adopt; the user is notified of them once in a session
     former: tuple[FormerHistory, ...] = ()
 

@@ -62,11 +62,13 @@ class SessionMoved:
 
 @attrs.frozen
 class ReviewNotice:
-    """The amount of pending changes changed; `additions` and `deletions` are lines in all `files` together."""
+    """The amount of pending changes changed, or a comment; `additions` and `deletions` are lines in all `files`."""
 
     files: int
     additions: int
     deletions: int
+    comments: int  # how many are open
+    last_remark: int  # the `seq` of the last event about a comment; 0 for none
 
 
 Notice = TrackNotice | RevertNotice | DriftNotice | SessionMoved | ReviewNotice

@@ -16,6 +16,7 @@ from snapd.core.actions.history import ChangeRecords, History
 from snapd.core.actions.messages import Messages, SessionNews
 from snapd.core.actions.reports import AgentReports
 from snapd.core.actions.review.blame import Blame, NoteAttribution, TextBlame
+from snapd.core.actions.review.comments import Comments
 from snapd.core.actions.review.review import PendingFeed, Review, ReviewViews
 from snapd.core.actions.sessions import Sessions
 from snapd.core.actions.snapshots import Snapshots
@@ -30,6 +31,7 @@ from snapd.core.operations.runner import Runner
 from snapd.core.operations.writer import Writer
 from snapd.core.review.changes import Attributor
 from snapd.core.review.pending import PendingFiles
+from snapd.core.review.place import Places
 from snapd.core.seams import Notes, OtherMachines, OtherSessions, Policy
 from snapd.model.paths import shown
 from snapd.model.snapshot import RelPath
@@ -83,8 +85,6 @@ class Workspace:
         self.step_changes = changes = StepChanges(store, timeline, texts)
         self.sessions = sessions = Sessions(writer, store, changes, seams.policy)
         self.messages = Messages(writer, timeline, sessions, changes)
-        self.news = SessionNews(writer, store, sessions, changes, seams.policy, seams.former_histories)
-        self.reports = AgentReports(writer, store, sessions, self.messages, self.news)
         self.history = History(timeline, changes, is_elsewhere)
         self.undo_planner = planner = UndoPlanner(store, work_tree, changes)
         contested = ContestedFiles(writer, store, changes, planner, texts, is_elsewhere)
@@ -95,8 +95,14 @@ class Workspace:
         pending_files = PendingFiles(timeline, store, attributor)
         self.review = Review(writer, store, looking, pending_files, texts, runner)
         self.activity = Activity(timeline, sessions, self.messages, self.review)
-        self.pending_feed = PendingFeed(self.review, writer.event_log, writer.trouble.notify)
-        self.blame = Blame(writer, store, looking, attributor, texts, NoteAttribution(seams.notes))
+        self.pending_feed = feed = PendingFeed(self.review, timeline, writer.event_log, writer.trouble.notify)
+        self.blame = blame = Blame(writer, store, looking, attributor, texts, NoteAttribution(seams.notes))
+        places = Places(timeline, attributor)
+        self.comments = comments = Comments(
+            writer, store, looking, places, texts, blame, sessions, on_change=feed.look_soon
+        )
+        self.news = SessionNews(writer, store, sessions, changes, seams.policy, seams.former_histories, comments.due)
+        self.reports = AgentReports(writer, store, sessions, self.messages, self.news)
         self.text_blame = TextBlame(writer, store, looking, attributor, texts)
         self.made_changes = ChangeRecords(store, sessions, changes)
 

@@ -197,6 +197,7 @@ def _notification(root: bytes, news: NumberedNotice) -> ToldNotification:
                 pending_files=event.files,
                 additions=event.additions,
                 deletions=event.deletions,
+                comments=event.comments,
             ),
         )
     outcome = event.outcome

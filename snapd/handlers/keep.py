@@ -98,16 +98,16 @@ def cleanup(context: Context, params: wire.CleanupParams) -> wire.CleanupResult:
 def purge(context: Context, params: wire.PurgeParams) -> wire.PurgeResult:
     """Removes the contents of files, or everything, from the whole store."""
     paths = convert.paths(context, params.files, "files")
-    messages = tuple(dict.fromkeys(params.messages or ()))
-    if params.everything == bool(paths or messages):
+    messages, comments = (tuple(dict.fromkeys(names or ())) for names in (params.messages, params.comments))
+    if params.everything == bool(paths or messages or comments):
         raise InvalidParams(
-            "files: expected at least one file or message, or `everything`, but not both", field="files"
+            "files: expected at least one file, message or comment, or `everything`, but not both", field="files"
         )
     upkeep = context.workspace.upkeep
     if params.everything:
         done = upkeep.purge_all(params.dry_run, context.call)
     else:
-        done = upkeep.purge(paths, params.dry_run, context.call, messages=messages)
+        done = upkeep.purge(paths, params.dry_run, context.call, messages=messages, comments=comments)
     files = [convert.to_wire(wire.PurgedFile, file, context.workspace.root, bytes=file.size) for file in done.files]
     return convert.to_wire(wire.PurgeResult, done, files=files, freed_bytes=done.freed, still_in_git=done.linked)
 

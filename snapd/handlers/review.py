@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import base64
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from weakref import WeakKeyDictionary
 
 import attrs
 
 from snapd.core.actions.review.blame import BlameReport, DatedText
+from snapd.core.compare.text import decode
 from snapd.core.review.choice import Choice
 from snapd.model.errors import InvalidParams
 from snapd.wire import methods
 from snapd.wire import review as wire
+from snapd.wire.converter import wire_name
 from snapd.wire.values import Outcome
 
 from . import convert, history
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from snapd.core.actions.review.blame import BlamedLines
     from snapd.core.actions.review.review import PendingPage
+    from snapd.core.answers import CommentView
     from snapd.core.review.fold import PendingFile
     from snapd.core.seams import GitCommit, NotedCommit
     from snapd.model.snapshot import RelPath
@@ -87,6 +90,76 @@ def revert(context: Context, params: wire.ReviewRevertParams) -> Outcome:
     asked = convert.options(context, params)
     outcome = context.workspace.review.revert(_choice(context, params), asked, context.call)
     return convert.outcome(context.workspace.root, outcome)
+
+
+@handles(methods.REVIEW_COMMENT)
+def comment(context: Context, params: wire.ReviewCommentParams) -> wire.Comment:
+    """Comments on lines of a file, or replies to a comment."""
+    context.need_snapshots("comment on files of")
+    comments = context.workspace.comments
+    if params.reply_to is not None:
+        for field in ("file", "start", "count", "session_id"):
+            if getattr(params, field) is not None:
+                raise InvalidParams(f"{wire_name(field)}: cannot be used with replyTo", field=wire_name(field))
+        return to_comment(context, comments.reply(params.reply_to, params.text, params.by, context.call))
+    if params.file is None or params.start is None:
+        missing = "file" if params.file is None else "start"
+        raise InvalidParams(f"{missing}: is missing", hint="send file, start and text, or replyTo", field=missing)
+    path = convert.path(context, params.file, "file")
+    lines = (params.start, params.count or 1)
+    made = comments.add(path, lines, params.text, params.session_id, params.by, context.call)
+    return to_comment(context, made)
+
+
+@handles(methods.REVIEW_COMMENTS)
+def list_comments(context: Context, params: wire.ReviewCommentsParams) -> wire.ReviewCommentsResult:
+    """Lists comments."""
+    context.workspace.pending_feed.begin()
+    paged = convert.PagedRequest(params)
+    path = None if params.file is None else convert.path(context, params.file, "file")
+    state = None if params.state == "all" else params.state
+    page = context.workspace.comments.page(
+        path, params.session_id, state, context.call, after=paged.number() or 0, limit=params.limit
+    )
+    return wire.ReviewCommentsResult(
+        comments=[to_comment(context, view) for view in page.views], next_cursor=paged.optional_cursor(page.after)
+    )
+
+
+@handles(methods.REVIEW_RESOLVE)
+def resolve(context: Context, params: wire.ReviewResolveParams) -> wire.Comment:
+    """Resolves a comment, or opens it again."""
+    comments = context.workspace.comments
+    return to_comment(context, comments.resolve(params.comment_id, params.state, params.by, context.call))
+
+
+def to_comment(context: Context, view: CommentView) -> wire.Comment:
+    """Converts a comment."""
+    comment, made = view.comment, view.comment.made
+    (lines,), _ = decode(view.lines)
+    return wire.Comment(
+        comment_id=made.comment_id,
+        **convert.name(context.workspace.root, view.place.path),
+        start=view.place.start,
+        count=view.place.count,
+        outdated=view.place.outdated or None,
+        lines=lines,
+        text=made.text,
+        at=convert.moment(comment.milliseconds),
+        author=_author(made.by),
+        session_id=made.session_id,
+        step_id=made.step_id,
+        state=comment.state,
+        delivered_at=None if comment.delivered is None else convert.moment(comment.delivered),
+        replies=[
+            wire.Reply(text=each.text or "", at=convert.moment(at), author=_author(each.by), session_id=each.by)
+            for each, at in comment.replies
+        ],
+    )
+
+
+def _author(by: str | None) -> Literal["user", "agent"]:
+    return "user" if by is None else "agent"
 
 
 @handles(methods.BLAME)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from snapd.core.actions.history import HistoryPosition, HistoryQuery
+from snapd.model.errors import InvalidParams
 from snapd.wire import message as message_wire
 from snapd.wire import methods
 from snapd.wire import session as wire
 
 from . import convert, history
 from .binding import handles
+from .review import to_comment
 
 if TYPE_CHECKING:
     from snapd.core.actions.activity import SessionActivity, StepProblem
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from .binding import Context
 
 _ENTRIES = 100
+_DIGITS = 18
 
 
 @handles(methods.SESSION_START)
@@ -90,8 +93,19 @@ def news_result(context: Context, result: News) -> message_wire.SessionNewsResul
         redone=[history.step(root, view) for view in result.redone],
         files=history.files(root, result.files),
         git=history.git_change(result.git),
+        comments=[to_comment(context, view) for view in result.comments] or None,
+        news_id=str(result.until),
         former_histories=convert.former_histories(result.former),
     )
+
+
+@handles(methods.SESSION_TOLD)
+def told(context: Context, params: message_wire.SessionToldParams) -> message_wire.SessionToldResult:
+    """Records what the agent of a session heard."""
+    if not params.news_id.isdecimal() or not params.news_id.isascii() or len(params.news_id) > _DIGITS:
+        raise InvalidParams(f"newsId: no news has the id {params.news_id!r}", field="newsId")
+    context.workspace.comments.told(params.session_id, int(params.news_id), context.call)
+    return message_wire.SessionToldResult()
 
 
 @handles(methods.SESSION_DIFF)

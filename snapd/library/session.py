@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _BEGIN = "begin it first, with `with` or `Step.begin`"
 NOTHING_DONE = Outcome(applied=False, before="", after="", files=[])
-NO_NEWS = SessionNewsResult(undone=[], redone=[], files=[])
+NO_NEWS = SessionNewsResult(undone=[], redone=[], files=[], news_id="")
 NO_STEPS_DONE = StepsOutcome(applied=False, before="", after="", files=[], steps=[])
 
 

@@ -174,6 +174,13 @@ class UnknownStep(SnapdError):
     default_hint = "'snapd log' shows the steps of this folder"
 
 
+class UnknownComment(SnapdError):
+    """The workspace has no such comment; `data` names it."""
+
+    kind = "unknownComment"
+    default_hint = "'snapd comments' lists the open ones"
+
+
 class NothingToUndo(SnapdError):
     """Nothing is left to undo in the session, step, message or workspace."""
 

@@ -8,6 +8,7 @@ import attrs
 
 from snapd.model.snapshot import ObjectId
 from snapd.model.timeline import (
+    Commented,
     Edited,
     Event,
     Kept,
@@ -74,6 +75,8 @@ def taken_by(event: Event, session_id: SessionId | None) -> tuple[SnapshotRecord
             return (*took("look", head, False), attrs.evolve(left[0], place=left[0].place + 1))
         case Kept():
             return took("look", head, True)
+        case Commented():
+            return took("look", head, False)
         case StepsLeft() | Edited() if event.seen is not None:
             return took("look", head, isinstance(what, StepsLeft))
         case _:

@@ -19,6 +19,7 @@ from snapd.wire.words import agent_title
 SessionId = str
 StepId = str
 OperationId = str
+CommentId = str
 
 StepState = Literal["open", "applied", "partly", "undone"]
 OperationKind = Literal["restore", "revert", "undo", "redo", "unrevert", "hunks"]
@@ -247,6 +248,43 @@ class Kept:
     steps: tuple[StepId, ...]  # of the accepted changes, ordered
 
 
+CommentState = Literal["open", "resolved"]
+
+
+@attrs.frozen
+class Commented:
+    """Somebody commented on lines of a file, in the version that `Event.head` has."""
+
+    comment_id: CommentId
+    session_id: SessionId | None  # whose agent is to hear of it; None if no agent wrote any of the lines
+    step_id: StepId | None  # that wrote most of the lines, of those of the session
+    path: RelPath
+    entry: Entry | None  # None if it was purged
+    start: int  # the first line, from 1
+    count: int
+    text: str  # "" if it was purged
+    by: SessionId | None = None  # whose agent wrote it; None for the person
+
+
+@attrs.frozen
+class Replied:
+    """Somebody replied to a comment, resolved it, or opened it again."""
+
+    comment_id: CommentId
+    session_id: SessionId | None  # as of the comment
+    text: str | None = None  # None if nothing was written, "" if it was purged
+    state: CommentState | None = None  # None if it stays as it is
+    by: SessionId | None = None  # as of `Commented`
+
+
+@attrs.frozen
+class CommentsTold:
+    """The agent of a session was told its open comments, as they were after an event."""
+
+    session_id: SessionId
+    until: int  # the `seq` of that event
+
+
 EventPayload = (
     Recorded
     | SessionStarted
@@ -258,6 +296,9 @@ EventPayload = (
     | StepEnded
     | Operated
     | Kept
+    | Commented
+    | Replied
+    | CommentsTold
 )
 
 
@@ -335,6 +376,20 @@ class Message:
     message_id: str
     text: str | None  # the prompt; None if unknown
     started: int  # when sent, or its first step began: milliseconds since 1970
+
+
+@attrs.frozen
+class Comment:
+    """A comment as the events leave it. Times are in milliseconds since 1970."""
+
+    seq: int  # of the event that made it
+    made: Commented
+    milliseconds: int
+    state: CommentState
+    # the `seq` of the last event of which the agent is to hear; None if it was told of all, or there is none
+    due: int | None
+    delivered: int | None  # when the agent was told of it last; None if never
+    replies: tuple[tuple[Replied, int], ...]  # those with a text, each with its time
 
 
 @attrs.frozen

@@ -21,7 +21,7 @@ from snapd.model.call import Call
 from snapd.model.errors import SnapdError, StoreCorrupt, Untrusted, os_errors
 from snapd.model.handover import Handover, SignatureStatus
 from snapd.model.snapshot import TREE, ObjectId, RelPath
-from snapd.model.timeline import Event, MessageSent, StepBegun
+from snapd.model.timeline import Commented, Event, MessageSent, StepBegun
 from snapd.model.trees import add_reachable, lookup
 from snapd.store.adopt import adopt
 from snapd.store.files.durable import remove_if_there, status_if_there, sync_directory, sync_if_there
@@ -395,7 +395,9 @@ class Upkeep:
             if any(lookup(self.mirror.repository.entry_in, each, path) for each in snapshots for path in paths):
                 return True
         events = self.mirror.events_of(name, head) if messages else ()
-        named = {event.what.message_id for event in events if isinstance(event.what, MessageSent | StepBegun)}
+        payloads = [event.what for event in events]
+        named = {what.message_id for what in payloads if isinstance(what, MessageSent | StepBegun)}
+        named |= {what.comment_id for what in payloads if isinstance(what, Commented)}
         return not (seen.isdisjoint(contents) and named.isdisjoint(messages))
 
     def close(self) -> None:

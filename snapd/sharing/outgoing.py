@@ -14,12 +14,15 @@ from snapd.model.errors import os_errors
 from snapd.model.handover import Handover
 from snapd.model.snapshot import EMPTY_TREE, Coverage, ObjectId, RelPath, TreeEntry
 from snapd.model.timeline import (
+    Commented,
+    CommentsTold,
     Edited,
     Event,
     Kept,
     MessageSent,
     Operated,
     Recorded,
+    Replied,
     SessionEnded,
     SessionId,
     SessionStarted,
@@ -59,8 +62,12 @@ def identity(event: Event) -> Identity | None:
             return kind, event.what.operation_id
         case MessageSent():
             return kind, f"{event.what.message_id} {event.milliseconds}"
-        case SessionStarted() | SessionEnded() | Kept():
+        case SessionStarted() | SessionEnded() | Kept() | CommentsTold():
             return kind, str(event.milliseconds)
+        case Commented():
+            return kind, event.what.comment_id
+        case Replied():
+            return kind, f"{event.what.comment_id} {event.milliseconds}"
         case StepsLeft() | Edited() | Recorded():
             return None
 
@@ -96,8 +103,10 @@ def _about(event: Event, sessions: dict[str, set[SessionId]]) -> set[SessionId]:
     """Returns the sessions that an event is about; `sessions` has those of earlier steps and operations."""
     what = event.what
     match what:
-        case SessionStarted() | SessionEnded() | MessageSent():
+        case SessionStarted() | SessionEnded() | MessageSent() | CommentsTold():
             return {what.session_id}
+        case Commented() | Replied():
+            return set() if what.session_id is None else {what.session_id}
         case StepBegun():
             return sessions.setdefault(what.step_id, {what.session_id})
         case StepEnded():

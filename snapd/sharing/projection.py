@@ -11,6 +11,7 @@ rules, and the names of files that were not captured.
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import assert_never
 
@@ -23,6 +24,8 @@ from snapd.model.ignore import IgnoreFile
 from snapd.model.paths import parents, shown
 from snapd.model.snapshot import EMPTY_BLOB, EMPTY_TREE, TREE, Coverage, Entry, ObjectId, RelPath, TreeEntry
 from snapd.model.timeline import (
+    Commented,
+    CommentsTold,
     Edited,
     Effect,
     Event,
@@ -32,6 +35,7 @@ from snapd.model.timeline import (
     Operated,
     OperationId,
     Recorded,
+    Replied,
     Reversal,
     SessionEnded,
     SessionId,
@@ -197,6 +201,8 @@ class Projection:
         self._leaving_out = TreeFilter(self._left_out, self._read, outgoing.tree)
         self._mine: frozenset[StepId] = frozenset()
         self._operations: set[OperationId] = set()
+        # of each event that travels, its number here
+        self._numbers: list[int] = []
         self._copied: dict[SnapshotId, SnapshotId] = {}
 
     def events(self, call: Call) -> Iterator[Event]:
@@ -221,6 +227,7 @@ class Projection:
                 head = self._copy(head)
             last = head
             # an event of other sessions is kept only for its span
+            self._numbers.append(event.seq)
             yield Event(next(numbers), event.milliseconds, head, seen, what or StepsLeft(()))
 
     # -- what happened
@@ -255,6 +262,12 @@ class Projection:
                     file for file in files if self._leaves(file[0]) and not self._leaving_out.is_content_out(file[1])
                 )
                 return Kept(tuple(goes), kept) if kept else None
+            case Commented() | Replied():
+                return self._remark(what) if what.session_id in self._session_ids else None
+            case CommentsTold():
+                if what.session_id not in self._session_ids:
+                    return None
+                return attrs.evolve(what, until=bisect_right(self._numbers, what.until))
             case Recorded():
                 # it belongs to no session
                 return None
@@ -265,6 +278,14 @@ class Projection:
                 return self._operated(what)
             case _:
                 assert_never(what)
+
+    def _remark(self, what: Commented | Replied) -> Commented | Replied:
+        if self._left_out.texts and what.text is not None:
+            what = attrs.evolve(what, text="")
+        if not isinstance(what, Commented):
+            return what
+        is_out = self._left_out.texts or not self._leaves(what.path) or self._leaving_out.is_content_out(what.entry)
+        return attrs.evolve(what, step_id=self._own(what.step_id), entry=None if is_out else what.entry)
 
     def _operated(self, what: Operated) -> Operated | None:
         turned = tuple(turn for turn in what.turned if turn.name in self._mine or turn.name in self._operations)

@@ -15,7 +15,18 @@ from snapd.model.errors import InvalidParams
 from snapd.model.retention import DAY_SECONDS
 from snapd.model.secrets import MOST_BYTES, SecretRules
 from snapd.model.snapshot import TEN_MIB, ObjectId, RelPath
-from snapd.model.timeline import EventPayload, MessageSent, SessionId, SessionStarted, StepBegun, StepEnded, StepId
+from snapd.model.timeline import (
+    Commented,
+    CommentId,
+    EventPayload,
+    MessageSent,
+    Replied,
+    SessionId,
+    SessionStarted,
+    StepBegun,
+    StepEnded,
+    StepId,
+)
 from snapd.store.store import Store
 from snapd.store.timeline.timeline import TimelineView
 
@@ -30,20 +41,22 @@ LARGE = TEN_MIB
 
 
 Reason = Literal["secret", "large"]
-TextKind = Literal["prompt", "title", "description", "command"]
+TextKind = Literal["prompt", "title", "description", "command", "comment"]
 
 
 @attrs.frozen
 class SecretText:
     """A text that leaves the machine and may contain a secret.
 
-    `message_id` is the message, also that of a step; `step_id` is set for a description or command.
+    `message_id` is the message, also that of a step; `step_id` is set for a description or command,
+    `comment_id` for a comment and its replies.
     """
 
     kind: TextKind
     session_id: SessionId
     message_id: str | None = None
     step_id: StepId | None = None
+    comment_id: CommentId | None = None
 
 
 @attrs.frozen
@@ -150,7 +163,7 @@ class Push:
     def copy_sessions(
         self, chosen: Sequence[SessionId], left_out: Exclusions, outgoing: Copies, call: Call
     ) -> tuple[tuple[SecretText, ...], set[bytes]]:
-        """Adds copies of sessions; returns their texts that may contain a secret, and the ids of their messages."""
+        """Adds copies of sessions; returns the texts that may contain a secret, and ids of messages and comments."""
         result: dict[SecretText, None] = {}
         messages: set[bytes] = set()
         for at, session_id in enumerate(chosen):
@@ -159,8 +172,8 @@ class Push:
             )
             events = list(projection.events(call))
             for text, words in itertools.chain.from_iterable(_texts(session_id, event.what) for event in events):
-                if words and text.message_id is not None:
-                    messages.add(text.message_id.encode())
+                if words and (name := text.message_id or text.comment_id) is not None:
+                    messages.add(name.encode())
                 if words and self._rules().look(b"", words.encode("utf-8", "surrogateescape")).findings:
                     result[text] = None
             outgoing.add_session(session_id, events)
@@ -217,6 +230,8 @@ def _texts(session_id: SessionId, what: EventPayload) -> Iterator[tuple[SecretTe
             yield SecretText("command", session_id, what.message_id, what.step_id), what.command
         case StepEnded():
             yield SecretText("description", session_id, step_id=what.step_id), what.description
+        case Commented() | Replied():
+            yield SecretText("comment", session_id, comment_id=what.comment_id), what.text
 
 
 def _first(chunks: Iterator[bytes], most: int) -> Iterator[bytes]:

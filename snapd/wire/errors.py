@@ -105,6 +105,7 @@ ERRORS: dict[str, ErrorKind] = {
         ),
         ErrorKind(1009, "unknownSession", "no such session", "The workspace does not have this session.", status=404),
         ErrorKind(1009, "unknownStep", "no such step", "The workspace does not have this step.", status=404),
+        ErrorKind(1009, "unknownComment", "no such comment", "The workspace does not have this comment.", status=404),
         ErrorKind(
             1010,
             "nothingToUndo",

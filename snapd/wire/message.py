@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import attrs
 
 from .git import GitChange
+from .review import Comment
 from .session import RENAMES, SESSION, Operation, Session, Step
 from .snapshot import CURSOR, NEXT_CURSOR
 from .values import FileChange, FormerHistory, Limit, RequestParams, TreeHash
@@ -95,9 +96,31 @@ class SessionNewsResult:
         GitChange | None,
         "How undos, redos and the like changed the folder's own git. Absent if they did not.",
     ] = None
+    comments: Annotated[
+        list[Comment] | None,
+        "Open comments for the agent of which it has yet to hear, oldest first: as many as fit one message. Absent if "
+        "there are none. They come again until `session/told` says that the agent heard of them.",
+    ] = None
+    news_id: Annotated[str, "The id of this answer, for `session/told`."]
     former_histories: Annotated[
         list[FormerHistory] | None, "The histories that the folder may adopt, once in a session: show them to the user."
     ] = None
+
+
+@attrs.frozen(kw_only=True)
+class SessionToldParams(RequestParams):
+    """Says that the agent heard of the comments in an answer of `session/news`.
+
+    Whoever passes them on sends it once that is done. What nobody acknowledged is in the next answer again.
+    """
+
+    session_id: Annotated[str, SESSION]
+    news_id: Annotated[str, "The `newsId` of the answer."]
+
+
+@attrs.frozen(kw_only=True)
+class SessionToldResult:
+    """The result of `session/told`."""
 
 
 @attrs.frozen(kw_only=True)

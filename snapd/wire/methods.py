@@ -105,6 +105,7 @@ _SNAPSHOT = ("unknownSnapshot",)
 _SNAPSHOT_FILES = ("unknownSnapshot", "pathOutsideWorkspace")
 _SESSION = ("unknownSession",)
 _SESSION_STEP = ("unknownSession", "unknownStep")
+_COMMENT = ("unknownSession", "unknownComment")
 _STEP_FILES = ("unknownStep", "pathOutsideWorkspace")
 
 TRACK = Method(
@@ -169,6 +170,9 @@ SESSION_MESSAGES = Method(
     "session/messages", message.SessionMessagesParams, message.SessionMessagesResult, "reads", _SESSION
 )
 SESSION_NEWS = Method("session/news", message.SessionNewsParams, message.SessionNewsResult, "writes", _SESSION)
+SESSION_TOLD = Method(
+    "session/told", message.SessionToldParams, message.SessionToldResult, "writes", _SESSION, idempotent=True
+)
 SESSION_DIFF = Method("session/diff", session.SessionDiffParams, session.SessionDiffResult, "reads", _SESSION_STEP)
 SESSION_UNDO = Method(
     "session/undo",
@@ -282,6 +286,24 @@ REVIEW_REVERT = Method(
     Outcome,
     "writes",
     (*_SESSION_STEP, "pathOutsideWorkspace", "fileChanged", "planChanged"),
+)
+REVIEW_COMMENT = Method(
+    "review/comment",
+    review.ReviewCommentParams,
+    review.Comment,
+    "writes",
+    (*_COMMENT, "pathOutsideWorkspace", "fileNotInSnapshot", "fileChanged"),
+    idempotent=False,
+)
+REVIEW_COMMENTS = Method(
+    "review/comments",
+    review.ReviewCommentsParams,
+    review.ReviewCommentsResult,
+    "looks",
+    ("unknownSession", "pathOutsideWorkspace"),
+)
+REVIEW_RESOLVE = Method(
+    "review/resolve", review.ReviewResolveParams, review.Comment, "writes", _COMMENT, idempotent=True
 )
 BLAME = Method(
     "snapshot/blame",

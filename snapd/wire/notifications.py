@@ -71,15 +71,16 @@ class SessionDidChangeParams(NotificationParams):
 
 @attrs.frozen(kw_only=True)
 class ReviewDidChangeParams(NotificationParams):
-    """What is pending has changed.
+    """What is pending has changed, or a comment or a reply to one.
 
-    The daemon sends it for a folder once a client has asked `review/list` or `review/file`, first with what is pending
-    then, and at most four times a second.
+    The daemon sends it for a folder once a client has asked `review/list`, `review/file` or `review/comments`, first
+    with what is pending then, and at most four times a second.
     """
 
     pending_files: Annotated[int, "The number of files with pending changes."]
     additions: Annotated[int, "Lines added, in all of them."]
     deletions: Annotated[int, "Lines deleted, in all of them."]
+    comments: Annotated[int, "The number of open comments."]
 
 
 @attrs.frozen(kw_only=True)

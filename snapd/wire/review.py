@@ -8,7 +8,19 @@ import attrs
 
 from .session import Hunk
 from .snapshot import CURSOR, DECISIONS, DETAILS, DRY_RUN, NEXT_CURSOR
-from .values import AtLeast, Decision, Detail, FileChange, FileDiff, HashPrefix, Limit, OnConflict, Plan, RequestParams
+from .values import (
+    URI,
+    AtLeast,
+    Decision,
+    Detail,
+    FileChange,
+    FileDiff,
+    HashPrefix,
+    Limit,
+    OnConflict,
+    Plan,
+    RequestParams,
+)
 
 _FILE = "The file: a relative path, an absolute path, or a `file:` URI. A renamed file can be given by either name."
 
@@ -138,6 +150,92 @@ class ReviewRevertParams(ReviewParams):
     ] = None
     decisions: Annotated[dict[str, Decision] | None, DECISIONS] = None
     details: Annotated[Detail | None, DETAILS] = None
+
+
+_COMMENT = "The id of the comment."
+_BY = "The session whose agent writes it. Default: the person."
+
+
+@attrs.frozen(kw_only=True)
+class Reply:
+    """A reply to a comment."""
+
+    text: Annotated[str, "What it says."]
+    at: Annotated[str, "When it was written, as RFC 3339 in UTC with milliseconds."]
+    author: Annotated[Literal["user", "agent"], "Who wrote it."]
+    session_id: Annotated[str | None, "The session of the agent that wrote it."] = None
+
+
+@attrs.frozen(kw_only=True)
+class Comment:
+    """A comment on lines of a file. See [Comments](#comments)."""
+
+    comment_id: Annotated[str, "Its id."]
+    file: Annotated[str, "The file as it is called now: relative to the workspace root, with `/` between its parts."]
+    uri: Annotated[str | None, URI] = None
+    start: Annotated[int, "The first of its lines that is left, from 1."]
+    count: Annotated[int, "The number of lines from that one to the last one that is left."]
+    outdated: Annotated[
+        Literal[True] | None,
+        "True if none of its lines is left; `start` and `count` then say where the last ones were.",
+    ] = None
+    lines: Annotated[str, "The lines that were commented on, as they were. Empty if they were purged."]
+    text: Annotated[str, "What it says."]
+    at: Annotated[str, "When it was made, as RFC 3339 in UTC with milliseconds."]
+    author: Annotated[Literal["user", "agent"], "Who made it."]
+    session_id: Annotated[str | None, "The session whose agent is to hear of it. Absent if it is for no agent."] = None
+    step_id: Annotated[str | None, "The step of that session that wrote most of the lines, if any."] = None
+    state: Annotated[Literal["open", "resolved"], "Whether it is resolved."]
+    delivered_at: Annotated[
+        str | None, "When the agent was told of it last, as RFC 3339 in UTC with milliseconds. Absent before."
+    ] = None
+    replies: Annotated[list[Reply], "The replies, oldest first."]
+
+
+@attrs.frozen(kw_only=True)
+class ReviewCommentParams(RequestParams):
+    """Comments on lines of a file, for the agent that wrote them, or replies to a comment.
+
+    Give `file`, `start` and `text`, or `replyTo` and `text`. See [Comments](#comments).
+    """
+
+    file: Annotated[str | None, "The file: a relative path, an absolute path, or a `file:` URI."] = None
+    start: Annotated[int | None, AtLeast(1), "The first line, from 1."] = None
+    count: Annotated[int | None, AtLeast(1), "The number of lines. Default: 1."] = None
+    text: Annotated[str, "What to say: at most 10,000 characters."]
+    session_id: Annotated[
+        str | None, "The session whose agent is to hear of it. Default: the one that wrote most of the lines, if any."
+    ] = None
+    reply_to: Annotated[str | None, "The id of a comment to reply to."] = None
+    by: Annotated[str | None, _BY] = None
+
+
+@attrs.frozen(kw_only=True)
+class ReviewCommentsParams(RequestParams):
+    """Lists comments, oldest first. See [Comments](#comments)."""
+
+    file: Annotated[str | None, "Only comments on this file, under its name now or when it was commented on."] = None
+    session_id: Annotated[str | None, "Only comments for the agent of this session."] = None
+    state: Annotated[Literal["open", "resolved", "all"], "Only comments in this state."] = "open"
+    cursor: Annotated[str | None, CURSOR] = None
+    limit: Annotated[Limit | None, "The maximum number of comments in one response, at least 1. Default: all."] = None
+
+
+@attrs.frozen(kw_only=True)
+class ReviewCommentsResult:
+    """The result of `review/comments`."""
+
+    comments: Annotated[list[Comment], "The comments, oldest first."]
+    next_cursor: Annotated[str | None, NEXT_CURSOR] = None
+
+
+@attrs.frozen(kw_only=True)
+class ReviewResolveParams(RequestParams):
+    """Resolves a comment, or opens it again. One that is in this state already stays so."""
+
+    comment_id: Annotated[str, _COMMENT]
+    state: Annotated[Literal["open", "resolved"], "What it is to be."] = "resolved"
+    by: Annotated[str | None, _BY] = None
 
 
 @attrs.frozen(kw_only=True)

@@ -49,12 +49,13 @@ class SecretText:
     """A text that leaves the machine and may hold a secret."""
 
     kind: Annotated[
-        Literal["prompt", "title", "description", "command"],
-        "What it is: a prompt, the title of a session, or the description or the command of a step.",
+        Literal["prompt", "title", "description", "command", "comment"],
+        "What it is: a prompt, the title of a session, the description or the command of a step, or a comment.",
     ]
     session_id: Annotated[str, "Its session."]
     message_id: Annotated[str | None, "The message that it is, or that its step belongs to."] = None
     step_id: Annotated[str | None, "The step, for a description and a command."] = None
+    comment_id: Annotated[str | None, "The comment, also for a reply."] = None
 
 
 @attrs.frozen(kw_only=True)

@@ -404,7 +404,7 @@ class CleanupResult:
 
 @attrs.frozen(kw_only=True)
 class PurgeParams(RequestParams):
-    """Removes the contents of files, or prompts, from everything that was ever stored, for example a secret.
+    """Removes the contents of files, prompts or comments from everything that was ever stored, for example a secret.
 
     It removes all contents that these files ever had, wherever else they occur; only the empty file is left alone.
     A snapshot that had any of them becomes a new snapshot with the hash of what is left, and its old hash is
@@ -422,8 +422,11 @@ class PurgeParams(RequestParams):
         list[str] | None,
         "The ids of messages, of any session: their texts go, and the descriptions and commands of their steps.",
     ] = None
+    comments: Annotated[list[str] | None, "The ids of comments: they go, and with them the texts of their replies."] = (
+        None
+    )
     everything: Annotated[
-        bool, "Purge every snapshot, session and operation of the workspace, instead of `files` and `messages`."
+        bool, "Purge every snapshot, session and operation of the workspace, instead of what the other fields name."
     ] = False
     dry_run: Annotated[bool, DRY_RUN] = False
 
@@ -452,6 +455,7 @@ class PurgeResult:
     snapshots: Annotated[int, "The number of snapshots that had any of the contents."]
     sessions: Annotated[int, "The number of removed sessions; 0 without `everything`."]
     messages: Annotated[int, "The number of messages whose texts are removed; 0 with `everything`."]
+    comments: Annotated[int, "The number of comments that are removed; 0 with `everything`."]
     freed_bytes: Annotated[int, "By how many bytes the store shrank; 0 for a dry run."]
     still_in_git: Annotated[
         bool,

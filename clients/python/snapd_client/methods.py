@@ -122,6 +122,10 @@ if TYPE_CHECKING:
         ) -> p.SessionNewsResult: ...
         @overload
         def __call__(
+            self, method: Literal["session/told"], params: p.SessionToldParams, *args: P.args, **kwargs: P.kwargs
+        ) -> p.SessionToldResult: ...
+        @overload
+        def __call__(
             self, method: Literal["session/diff"], params: p.SessionDiffParams, *args: P.args, **kwargs: P.kwargs
         ) -> p.SessionDiffResult: ...
         @overload
@@ -260,6 +264,22 @@ if TYPE_CHECKING:
             *args: P.args,
             **kwargs: P.kwargs,
         ) -> p.Outcome: ...
+        @overload
+        def __call__(
+            self, method: Literal["review/comment"], params: p.ReviewCommentParams, *args: P.args, **kwargs: P.kwargs
+        ) -> p.Comment: ...
+        @overload
+        def __call__(
+            self,
+            method: Literal["review/comments"],
+            params: p.ReviewCommentsParams = ...,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.ReviewCommentsResult: ...
+        @overload
+        def __call__(
+            self, method: Literal["review/resolve"], params: p.ReviewResolveParams, *args: P.args, **kwargs: P.kwargs
+        ) -> p.Comment: ...
         @overload
         def __call__(
             self, method: Literal["snapshot/blame"], params: p.BlameParams, *args: P.args, **kwargs: P.kwargs
@@ -440,6 +460,15 @@ if TYPE_CHECKING:
             *args: P.args,
             **kwargs: P.kwargs,
         ) -> p.SessionNewsResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["session/told"],
+            params: p.SessionToldParams,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.SessionToldResult: ...
         @overload
         def __call__(
             self,
@@ -669,6 +698,33 @@ if TYPE_CHECKING:
         ) -> p.Outcome: ...
         @overload
         def __call__(
+            self,
+            to: Any,
+            method: Literal["review/comment"],
+            params: p.ReviewCommentParams,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.Comment: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["review/comments"],
+            params: p.ReviewCommentsParams = ...,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.ReviewCommentsResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["review/resolve"],
+            params: p.ReviewResolveParams,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.Comment: ...
+        @overload
+        def __call__(
             self, to: Any, method: Literal["snapshot/blame"], params: p.BlameParams, *args: P.args, **kwargs: P.kwargs
         ) -> p.BlameResult: ...
 
@@ -716,6 +772,7 @@ IDEMPOTENT: dict[str, bool | str] = {
     "session/message": True,
     "session/messages": True,
     "session/news": False,
+    "session/told": True,
     "session/diff": True,
     "session/undo": False,
     "session/redo": False,
@@ -744,6 +801,9 @@ IDEMPOTENT: dict[str, bool | str] = {
     "review/file": True,
     "review/keep": False,
     "review/revert": False,
+    "review/comment": False,
+    "review/comments": True,
+    "review/resolve": True,
     "snapshot/blame": True,
 }
 """Whether a client may send a request again when it does not know whether the first one was carried out; or the param
@@ -1046,17 +1106,21 @@ class Methods(Requests):
         self,
         files: Iterable[FileName] | None = None,
         messages: Iterable[str] | None = None,
-        everything: bool | None = None,
+        comments: Iterable[str] | None = None,
         *,
+        everything: bool | None = None,
         dry_run: bool | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> p.PurgeResult:
-        """Removes the contents of files, or prompts, from everything that was ever stored, for example a secret."""
+        """Removes the contents of files, prompts or comments from everything that was ever stored, for example a
+        secret.
+        """
         params = {
             "files": self._names(files, workspace_uri),
             "messages": several_or_none(messages),
+            "comments": several_or_none(comments),
             "everything": everything,
             "dryRun": dry_run,
         }
@@ -1231,6 +1295,20 @@ class Methods(Requests):
         """
         params = {"sessionId": session_id}
         result: p.SessionNewsResult = self._ask("session/news", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def session_told(
+        self,
+        session_id: str,
+        news_id: str,
+        *,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> p.SessionToldResult:
+        """Says that the agent heard of the comments in an answer of `session/news`."""
+        params = {"sessionId": session_id, "newsId": news_id}
+        result: p.SessionToldResult = self._ask("session/told", params, workspace_uri, timeout, on_progress)
         return result
 
     def session_diff(
@@ -2014,6 +2092,86 @@ class Methods(Requests):
             "details": details,
         }
         result: p.Outcome = self._ask("review/revert", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def review_comment(
+        self,
+        text: str,
+        file: FileName | None = None,
+        start: int | p.None | None = None,
+        *,
+        count: int | p.None | None = None,
+        session_id: str | None = None,
+        reply_to: str | None = None,
+        by: str | None = None,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> p.Comment:
+        """Comments on lines of a file, for the agent that wrote them, or replies to a comment."""
+        params = {
+            "text": text,
+            "file": self._name(file, workspace_uri),
+            "start": start,
+            "count": count,
+            "sessionId": session_id,
+            "replyTo": reply_to,
+            "by": by,
+        }
+        result: p.Comment = self._ask("review/comment", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def review_comments(
+        self,
+        file: FileName | None = None,
+        session_id: str | None = None,
+        state: Literal["open", "resolved", "all"] | None = None,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> p.ReviewCommentsResult:
+        """Lists comments, oldest first. See Comments."""
+        params = {
+            "file": self._name(file, workspace_uri),
+            "sessionId": session_id,
+            "state": state,
+            "cursor": cursor,
+            "limit": limit,
+        }
+        result: p.ReviewCommentsResult = self._ask("review/comments", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def review_comments_all(
+        self,
+        file: FileName | None = None,
+        session_id: str | None = None,
+        state: Literal["open", "resolved", "all"] | None = None,
+        *,
+        limit: int | None = None,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Iterator[p.Comment]:
+        """Iterates over the items of all pages of `review_comments`, and fetches at most one page ahead."""
+        params = {"file": self._name(file, workspace_uri), "sessionId": session_id, "state": state, "limit": limit}
+        return self._all("review/comments", params, "comments", workspace_uri, timeout, on_progress)
+
+    def review_resolve(
+        self,
+        comment_id: str,
+        state: Literal["open", "resolved"] | None = None,
+        by: str | None = None,
+        *,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> p.Comment:
+        """Resolves a comment, or opens it again. One that is in this state already stays so."""
+        params = {"commentId": comment_id, "state": state, "by": by}
+        result: p.Comment = self._ask("review/resolve", params, workspace_uri, timeout, on_progress)
         return result
 
     def blame(

@@ -23,6 +23,7 @@ __all__ = [
     "CheckResult",
     "CleanupParams",
     "CleanupResult",
+    "Comment",
     "Contested",
     "Detail",
     "Details",
@@ -90,11 +91,15 @@ __all__ = [
     "PurgeParams",
     "PurgeResult",
     "PurgedFile",
+    "Reply",
     "RequestParams",
     "RestoreParams",
     "RevertKind",
     "RevertOutcome",
     "RevertParams",
+    "ReviewCommentParams",
+    "ReviewCommentsParams",
+    "ReviewCommentsResult",
     "ReviewDidChangeParams",
     "ReviewFileParams",
     "ReviewFileResult",
@@ -102,6 +107,7 @@ __all__ = [
     "ReviewListParams",
     "ReviewListResult",
     "ReviewParams",
+    "ReviewResolveParams",
     "ReviewRevertParams",
     "SecretText",
     "Session",
@@ -138,6 +144,8 @@ __all__ = [
     "SessionStepsResult",
     "SessionTakeoverParams",
     "SessionTakeoverResult",
+    "SessionToldParams",
+    "SessionToldResult",
     "SessionUndoParams",
     "SessionUnrevertParams",
     "Setting",
@@ -928,8 +936,10 @@ class PurgeParams(RequestParams, total=False):
     """The files and folders to purge: relative paths, absolute paths, or `file:` URIs."""
     messages: list[str] | None
     """The ids of messages, of any session: their texts go, and the descriptions and commands of their steps."""
+    comments: list[str] | None
+    """The ids of comments: they go, and with them the texts of their replies."""
     everything: bool | None
-    """Purge every snapshot, session and operation of the workspace, instead of `files` and `messages`."""
+    """Purge every snapshot, session and operation of the workspace, instead of what the other fields name."""
     dryRun: bool | None
     """Report what the request would do, without doing it."""
 
@@ -965,6 +975,8 @@ class PurgeResult(TypedDict):
     """The number of removed sessions; 0 without `everything`."""
     messages: int
     """The number of messages whose texts are removed; 0 with `everything`."""
+    comments: int
+    """The number of comments that are removed; 0 with `everything`."""
     freedBytes: int
     """By how many bytes the store shrank; 0 for a dry run."""
     stillInGit: bool
@@ -1333,6 +1345,8 @@ class ReviewDidChangeParams(NotificationParams):
     """Lines added, in all of them."""
     deletions: int
     """Lines deleted, in all of them."""
+    comments: int
+    """The number of open comments."""
 
 
 class ToldNotification(TypedDict):
@@ -1518,6 +1532,62 @@ class SessionNewsParams(RequestParams):
     """The session."""
 
 
+class _ReplyRequired(TypedDict):
+    text: str
+    """What it says."""
+    at: str
+    """When it was written, as RFC 3339 in UTC with milliseconds."""
+    author: Literal["user", "agent"]
+    """Who wrote it."""
+
+
+class Reply(_ReplyRequired, total=False):
+    """A reply to a comment."""
+
+    sessionId: str
+    """The session of the agent that wrote it."""
+
+
+class _CommentRequired(TypedDict):
+    commentId: str
+    """Its id."""
+    file: str
+    """The file as it is called now: relative to the workspace root, with `/` between its parts."""
+    start: int
+    """The first of its lines that is left, from 1."""
+    count: int
+    """The number of lines from that one to the last one that is left."""
+    lines: str
+    """The lines that were commented on, as they were. Empty if they were purged."""
+    text: str
+    """What it says."""
+    at: str
+    """When it was made, as RFC 3339 in UTC with milliseconds."""
+    author: Literal["user", "agent"]
+    """Who made it."""
+    state: Literal["open", "resolved"]
+    """Whether it is resolved."""
+    replies: list[Reply]
+    """The replies, oldest first."""
+
+
+class Comment(_CommentRequired, total=False):
+    """A comment on lines of a file. See [Comments](#comments)."""
+
+    uri: str
+    """The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8, so that `file` shows it with
+    U+FFFD.
+    """
+    outdated: Literal[True]
+    """True if none of its lines is left; `start` and `count` then say where the last ones were."""
+    sessionId: str
+    """The session whose agent is to hear of it. Absent if it is for no agent."""
+    stepId: str
+    """The step of that session that wrote most of the lines, if any."""
+    deliveredAt: str
+    """When the agent was told of it last, as RFC 3339 in UTC with milliseconds. Absent before."""
+
+
 class _SessionNewsResultRequired(TypedDict):
     undone: list[Step]
     """Its steps that were undone, as a whole or in part."""
@@ -1525,6 +1595,8 @@ class _SessionNewsResultRequired(TypedDict):
     """Its steps that were redone."""
     files: list[FileChange]
     """The files of its steps that somebody else changed, ordered by file: how they differ from then."""
+    newsId: str
+    """The id of this answer, for `session/told`."""
 
 
 class SessionNewsResult(_SessionNewsResultRequired, total=False):
@@ -1532,8 +1604,25 @@ class SessionNewsResult(_SessionNewsResultRequired, total=False):
 
     git: GitChange
     """How undos, redos and the like changed the folder's own git. Absent if they did not."""
+    comments: list[Comment]
+    """Open comments for the agent of which it has yet to hear, oldest first: as many as fit one message. Absent if
+    there are none. They come again until `session/told` says that the agent heard of them.
+    """
     formerHistories: list[FormerHistory]
     """The histories that the folder may adopt, once in a session: show them to the user."""
+
+
+class SessionToldParams(RequestParams):
+    """The params of `session/told`."""
+
+    sessionId: str
+    """The session."""
+    newsId: str
+    """The `newsId` of the answer."""
+
+
+class SessionToldResult(TypedDict):
+    """The result of `session/told`."""
 
 
 class _SessionDiffParamsRequired(RequestParams):
@@ -1915,8 +2004,8 @@ class NewFile(_NewFileRequired, total=False):
 
 
 class _SecretTextRequired(TypedDict):
-    kind: Literal["prompt", "title", "description", "command"]
-    """What it is: a prompt, the title of a session, or the description or the command of a step."""
+    kind: Literal["prompt", "title", "description", "command", "comment"]
+    """What it is: a prompt, the title of a session, the description or the command of a step, or a comment."""
     sessionId: str
     """Its session."""
 
@@ -1928,6 +2017,8 @@ class SecretText(_SecretTextRequired, total=False):
     """The message that it is, or that its step belongs to."""
     stepId: str
     """The step, for a description and a command."""
+    commentId: str
+    """The comment, also for a reply."""
 
 
 class _PrunedSessionRequired(TypedDict):
@@ -2707,6 +2798,71 @@ class ReviewRevertParams(ReviewParams, total=False):
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
     """
+
+
+class _ReviewCommentParamsRequired(RequestParams):
+    text: str
+    """What to say: at most 10,000 characters."""
+
+
+class ReviewCommentParams(_ReviewCommentParamsRequired, total=False):
+    """The params of `review/comment`."""
+
+    file: str | None
+    """The file: a relative path, an absolute path, or a `file:` URI."""
+    start: int | None | None
+    """The first line, from 1."""
+    count: int | None | None
+    """The number of lines. Default: 1."""
+    sessionId: str | None
+    """The session whose agent is to hear of it. Default: the one that wrote most of the lines, if any."""
+    replyTo: str | None
+    """The id of a comment to reply to."""
+    by: str | None
+    """The session whose agent writes it. Default: the person."""
+
+
+class ReviewCommentsParams(RequestParams, total=False):
+    """The params of `review/comments`."""
+
+    file: str | None
+    """Only comments on this file, under its name now or when it was commented on."""
+    sessionId: str | None
+    """Only comments for the agent of this session."""
+    state: Literal["open", "resolved", "all"] | None
+    """Only comments in this state."""
+    cursor: str | None
+    """The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request
+    fails with `invalidParams`.
+    """
+    limit: int | None
+    """The maximum number of comments in one response, at least 1. Default: all."""
+
+
+class _ReviewCommentsResultRequired(TypedDict):
+    comments: list[Comment]
+    """The comments, oldest first."""
+
+
+class ReviewCommentsResult(_ReviewCommentsResultRequired, total=False):
+    """The result of `review/comments`."""
+
+    nextCursor: str
+    """The `cursor` of the next page. Absent on the last page."""
+
+
+class _ReviewResolveParamsRequired(RequestParams):
+    commentId: str
+    """The id of the comment."""
+
+
+class ReviewResolveParams(_ReviewResolveParamsRequired, total=False):
+    """The params of `review/resolve`."""
+
+    state: Literal["open", "resolved"] | None
+    """What it is to be."""
+    by: str | None
+    """The session whose agent writes it. Default: the person."""
 
 
 class LineRange(TypedDict):

@@ -596,7 +596,9 @@ export interface PurgeParams extends RequestParams {
   files?: string[];
   /** The ids of messages, of any session: their texts go, and the descriptions and commands of their steps. */
   messages?: string[];
-  /** Purge every snapshot, session and operation of the workspace, instead of `files` and `messages`. */
+  /** The ids of comments: they go, and with them the texts of their replies. */
+  comments?: string[];
+  /** Purge every snapshot, session and operation of the workspace, instead of what the other fields name. */
   everything?: boolean;
   /** Report what the request would do, without doing it. */
   dryRun?: boolean;
@@ -628,6 +630,8 @@ export interface PurgeResult {
   sessions: number;
   /** The number of messages whose texts are removed; 0 with `everything`. */
   messages: number;
+  /** The number of comments that are removed; 0 with `everything`. */
+  comments: number;
   /** By how many bytes the store shrank; 0 for a dry run. */
   freedBytes: number;
   /** Whether the project's own git still has any of the contents in a file that the store linked to. They stay there. */
@@ -904,6 +908,8 @@ export interface ReviewDidChangeParams extends NotificationParams {
   additions: number;
   /** Lines deleted, in all of them. */
   deletions: number;
+  /** The number of open comments. */
+  comments: number;
 }
 
 /** A notification as the daemon sent it. */
@@ -1048,6 +1054,52 @@ export interface SessionNewsParams extends RequestParams {
   sessionId: string;
 }
 
+/** A reply to a comment. */
+export interface Reply {
+  /** What it says. */
+  text: string;
+  /** When it was written, as RFC 3339 in UTC with milliseconds. */
+  at: string;
+  /** Who wrote it. */
+  author: "user" | "agent";
+  /** The session of the agent that wrote it. */
+  sessionId?: string;
+}
+
+/** A comment on lines of a file. See Comments. */
+export interface Comment {
+  /** Its id. */
+  commentId: string;
+  /** The file as it is called now: relative to the workspace root, with `/` between its parts. */
+  file: string;
+  /** The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8, so that `file` shows it with U+FFFD. */
+  uri?: string;
+  /** The first of its lines that is left, from 1. */
+  start: number;
+  /** The number of lines from that one to the last one that is left. */
+  count: number;
+  /** True if none of its lines is left; `start` and `count` then say where the last ones were. */
+  outdated?: true;
+  /** The lines that were commented on, as they were. Empty if they were purged. */
+  lines: string;
+  /** What it says. */
+  text: string;
+  /** When it was made, as RFC 3339 in UTC with milliseconds. */
+  at: string;
+  /** Who made it. */
+  author: "user" | "agent";
+  /** The session whose agent is to hear of it. Absent if it is for no agent. */
+  sessionId?: string;
+  /** The step of that session that wrote most of the lines, if any. */
+  stepId?: string;
+  /** Whether it is resolved. */
+  state: "open" | "resolved";
+  /** When the agent was told of it last, as RFC 3339 in UTC with milliseconds. Absent before. */
+  deliveredAt?: string;
+  /** The replies, oldest first. */
+  replies: Reply[];
+}
+
 /** The result of `session/news`. All lists are empty or absent if there is nothing to tell. */
 export interface SessionNewsResult {
   /** Its steps that were undone, as a whole or in part. */
@@ -1058,8 +1110,24 @@ export interface SessionNewsResult {
   files: FileChange[];
   /** How undos, redos and the like changed the folder's own git. Absent if they did not. */
   git?: GitChange;
+  /** Open comments for the agent of which it has yet to hear, oldest first: as many as fit one message. Absent if there are none. They come again until `session/told` says that the agent heard of them. */
+  comments?: Comment[];
+  /** The id of this answer, for `session/told`. */
+  newsId: string;
   /** The histories that the folder may adopt, once in a session: show them to the user. */
   formerHistories?: FormerHistory[];
+}
+
+/** The params of `session/told`. */
+export interface SessionToldParams extends RequestParams {
+  /** The session. */
+  sessionId: string;
+  /** The `newsId` of the answer. */
+  newsId: string;
+}
+
+/** The result of `session/told`. */
+export interface SessionToldResult {
 }
 
 /** The params of `session/diff`. */
@@ -1350,14 +1418,16 @@ export interface NewFile {
 
 /** A text that leaves the machine and may hold a secret. */
 export interface SecretText {
-  /** What it is: a prompt, the title of a session, or the description or the command of a step. */
-  kind: "prompt" | "title" | "description" | "command";
+  /** What it is: a prompt, the title of a session, the description or the command of a step, or a comment. */
+  kind: "prompt" | "title" | "description" | "command" | "comment";
   /** Its session. */
   sessionId: string;
   /** The message that it is, or that its step belongs to. */
   messageId?: string;
   /** The step, for a description and a command. */
   stepId?: string;
+  /** The comment, also for a reply. */
+  commentId?: string;
 }
 
 /** A session that is deleted from a remote because it is old. */
@@ -1966,6 +2036,56 @@ export interface ReviewRevertParams extends ReviewParams {
   details?: Detail;
 }
 
+/** The params of `review/comment`. */
+export interface ReviewCommentParams extends RequestParams {
+  /** The file: a relative path, an absolute path, or a `file:` URI. */
+  file?: string;
+  /** The first line, from 1. */
+  start?: number | null;
+  /** The number of lines. Default: 1. */
+  count?: number | null;
+  /** What to say: at most 10,000 characters. */
+  text: string;
+  /** The session whose agent is to hear of it. Default: the one that wrote most of the lines, if any. */
+  sessionId?: string;
+  /** The id of a comment to reply to. */
+  replyTo?: string;
+  /** The session whose agent writes it. Default: the person. */
+  by?: string;
+}
+
+/** The params of `review/comments`. */
+export interface ReviewCommentsParams extends RequestParams {
+  /** Only comments on this file, under its name now or when it was commented on. */
+  file?: string;
+  /** Only comments for the agent of this session. */
+  sessionId?: string;
+  /** Only comments in this state. */
+  state?: "open" | "resolved" | "all";
+  /** The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request fails with `invalidParams`. */
+  cursor?: string;
+  /** The maximum number of comments in one response, at least 1. Default: all. */
+  limit?: number;
+}
+
+/** The result of `review/comments`. */
+export interface ReviewCommentsResult {
+  /** The comments, oldest first. */
+  comments: Comment[];
+  /** The `cursor` of the next page. Absent on the last page. */
+  nextCursor?: string;
+}
+
+/** The params of `review/resolve`. */
+export interface ReviewResolveParams extends RequestParams {
+  /** The id of the comment. */
+  commentId: string;
+  /** What it is to be. */
+  state?: "open" | "resolved";
+  /** The session whose agent writes it. Default: the person. */
+  by?: string;
+}
+
 /** Some lines of a file. */
 export interface LineRange {
   /** The first line, from 1. */
@@ -2085,6 +2205,7 @@ export interface Requests {
   "session/message": { params: SessionMessageParams; result: SessionMessageResult };
   "session/messages": { params: SessionMessagesParams; result: SessionMessagesResult };
   "session/news": { params: SessionNewsParams; result: SessionNewsResult };
+  "session/told": { params: SessionToldParams; result: SessionToldResult };
   "session/diff": { params: SessionDiffParams; result: SessionDiffResult };
   "session/undo": { params: SessionUndoParams; result: StepsOutcome };
   "session/redo": { params: SessionRedoParams; result: StepsOutcome };
@@ -2113,6 +2234,9 @@ export interface Requests {
   "review/file": { params: ReviewFileParams; result: ReviewFileResult };
   "review/keep": { params: ReviewKeepParams; result: ReviewListResult };
   "review/revert": { params: ReviewRevertParams; result: Outcome };
+  "review/comment": { params: ReviewCommentParams; result: Comment };
+  "review/comments": { params: ReviewCommentsParams; result: ReviewCommentsResult };
+  "review/resolve": { params: ReviewResolveParams; result: Comment };
   "snapshot/blame": { params: BlameParams; result: BlameResult };
 }
 
@@ -2150,6 +2274,7 @@ export const IDEMPOTENT: Readonly<Record<keyof Requests, boolean | string>> = {
   "session/message": true,
   "session/messages": true,
   "session/news": false,
+  "session/told": true,
   "session/diff": true,
   "session/undo": false,
   "session/redo": false,
@@ -2178,6 +2303,9 @@ export const IDEMPOTENT: Readonly<Record<keyof Requests, boolean | string>> = {
   "review/file": true,
   "review/keep": false,
   "review/revert": false,
+  "review/comment": false,
+  "review/comments": true,
+  "review/resolve": true,
   "snapshot/blame": true,
 };
 
@@ -2194,6 +2322,7 @@ export type ErrorKind =
   | "storageFull"
   | "unknownSession"
   | "unknownStep"
+  | "unknownComment"
   | "nothingToUndo"
   | "nothingToRedo"
   | "ioError"
@@ -2219,6 +2348,7 @@ export const ERROR_CODES = {
   storageFull: 1008,
   unknownSession: 1009,
   unknownStep: 1009,
+  unknownComment: 1009,
   nothingToUndo: 1010,
   nothingToRedo: 1010,
   ioError: 1011,

@@ -134,6 +134,7 @@ export const ERROR_TITLES: Readonly<Record<string, string>> = {
   storageFull: "disk full",
   unknownSession: "no such session",
   unknownStep: "no such step",
+  unknownComment: "no such comment",
   nothingToUndo: "nothing to undo",
   nothingToRedo: "nothing to redo",
   ioError: "system error",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
+from typing import Literal
 
 import attrs
 
@@ -16,6 +17,7 @@ from snapd.model.errors import Cancelled, FileNotInSnapshot, InvalidParams, Work
 from snapd.model.paths import shown
 from snapd.model.retention import Limits
 from snapd.model.snapshot import ObjectId, RelPath
+from snapd.model.timeline import CommentId
 from snapd.store.files.quarantine import Quarantine
 from snapd.store.maintenance.purge import PurgePlan
 from snapd.store.store import Store
@@ -46,6 +48,7 @@ class PurgeOutcome:
     freed: int  # in bytes
     linked: bool  # the user's own git has some of the contents in a file that it shares with the store; they stay there
     messages: int = 0
+    comments: int = 0
     fetched: int = 0  # how many fetched sessions and handovers it drops
     remotes: Collection[str] = ()  # the addresses that any of it was sent to, or came from
 
@@ -102,32 +105,46 @@ class Upkeep:
         return tree
 
     def purge(
-        self, paths: Collection[RelPath], dry_run: bool, call: Call, *, messages: Collection[str] = ()
+        self,
+        paths: Collection[RelPath],
+        dry_run: bool,
+        call: Call,
+        *,
+        messages: Collection[str] = (),
+        comments: Collection[CommentId] = (),
     ) -> PurgeOutcome:
         """Removes files and directories from every snapshot and event, with all contents they ever had, at any path.
 
-        `messages` are ids, in any session: their texts go, and the descriptions and commands of their steps. Fetched
-        sessions with any of it are dropped. A snapshot with any of it is replaced by one without, which has another id
+        `messages` are ids, in any session: their texts go, and the descriptions and commands of their steps.
+        `comments` are ids, too: their texts go, and those of their replies. Fetched sessions with any of it are dropped. A snapshot with any of it is replaced by one without, which has another id
         and takes its place in sessions. The call may be cancelled until the first object is removed.
 
         Raises `FileNotInSnapshot` if a file is in no snapshot, and `InvalidParams` if the folder still has one, which
-        the next snapshot would capture again, or if there is no such message. After `StoreCorrupt`, `StorageFull` or
+        the next snapshot would capture again, or if there is no such message or comment. After `StoreCorrupt`, `StorageFull` or
         `IoError`, either nothing was changed, or no snapshot has the files any more and some contents are still on
         disk: repeat the request.
         """
         work_tree = self._writer.work_tree
         with self._writer.turn(call):
             self._store.check_present()
-            purge_plan = PurgePlan(self._store.repository, self._store.timeline, paths, messages, call)
-            _check_known(messages, purge_plan.known_messages())
+            purge_plan = PurgePlan(
+                self._store.repository, self._store.timeline, paths, messages, call, comments=comments
+            )
+            _check_known("message", messages, purge_plan.known_messages())
+            _check_known("comment", comments, purge_plan.known_comments())
+            texts = (*messages, *comments)
             missing = [path for path in paths if not purge_plan.is_in_any(path)]
-            fetched, remotes = self._other_machines.purge(paths, purge_plan.contents, messages, call, dry_run=True)
+            fetched, remotes = self._other_machines.purge(paths, purge_plan.contents, texts, call, dry_run=True)
             if missing and not self._store.maintenance.is_unpurged and not fetched:
                 raise FileNotInSnapshot(f"{shown(missing[0])} is in no snapshot", file=shown(missing[0]), skipped=False)
             look = self._writer.look((), call)
             here = [path for path, _ in purge_plan.located(look.tree)]
             purged = attrs.evolve(
-                self._foreseen(purge_plan, here, call), messages=len(messages), fetched=fetched, remotes=remotes
+                self._foreseen(purge_plan, here, call),
+                messages=len(messages),
+                comments=len(comments),
+                fetched=fetched,
+                remotes=remotes,
             )
             if dry_run:
                 self._writer.record_look(look)
@@ -144,10 +161,10 @@ class Upkeep:
             work_tree.scanner.forget(self._store.discard())
             previous = self._store.last
             # first: once the store has dropped them, it is unknown which contents these are
-            self._other_machines.purge(paths, purge_plan.contents, messages, call, dry_run=False)
+            self._other_machines.purge(paths, purge_plan.contents, texts, call, dry_run=False)
             self._writer.git.purge(purge_plan.contents, call)
             try:
-                freed = self._store.purge(purge_plan if purged.files or messages else None, call)
+                freed = self._store.purge(purge_plan if purged.files or texts else None, call)
             finally:
                 # only the store knows which objects there are now
                 work_tree.scanner.forget_all()
@@ -250,11 +267,11 @@ def _before(limits: Limits) -> int:
     return int((limits.now - limits.older_than) * 1000)
 
 
-def _check_known(messages: Collection[str], known: frozenset[str]) -> None:
-    for message_id in messages:
-        if message_id not in known:
-            raise InvalidParams(
-                f"there is no message {message_id!r} in this workspace",
-                hint="`session/messages` lists those of a session",
-                field="messages",
-            )
+def _check_known(kind: Literal["message", "comment"], names: Collection[str], known: frozenset[str]) -> None:
+    for name in names:
+        if name not in known:
+            listing = {
+                "message": "`session/messages` lists those of a session",
+                "comment": "`review/comments` lists them",
+            }
+            raise InvalidParams(f"there is no {kind} {name!r} in this workspace", hint=listing[kind], field=f"{kind}s")

@@ -8,7 +8,7 @@ from typing import Literal
 import attrs
 
 from snapd.core.actions.step_changes import StepChanges
-from snapd.core.answers import FormerHistory, MessageView, News, Page, StepView
+from snapd.core.answers import CommentView, FormerHistory, MessageView, News, Page, StepView
 from snapd.core.operations.writer import Writer
 from snapd.core.seams import Policy
 from snapd.model.call import Call
@@ -134,7 +134,8 @@ class SessionNews:
     """Reports what others did to the work of a session, if the policy wants agents to be notified.
 
     The last notification is kept in memory only: after a restart of the daemon, the agent counts as notified when it
-    last began a step or got a message. `former` returns the histories that the folder may adopt.
+    last began a step or got a message. `former` returns the histories that the folder may adopt, and
+    `due` the comments of which an agent has yet to hear, until it is recorded that it did.
     """
 
     _writer: Writer
@@ -143,6 +144,7 @@ class SessionNews:
     _step_changes: StepChanges
     _policy: Policy
     _former: Callable[[], Iterable[FormerHistory]]
+    _due: Callable[[SessionId, Call], tuple[CommentView, ...]]
     _last_notices: dict[SessionId, _LastNotice] = attrs.field(factory=dict, init=False)
 
     def take_news(self, session_id: SessionId, call: Call) -> News:
@@ -177,8 +179,10 @@ class SessionNews:
             news = News(undone, redone, files, git)
         if session_id not in self._last_notices and self._policy.notifies_agents:
             news = attrs.evolve(news, former=tuple(self._former()))
+        comments = self._due(session_id, call) if self._policy.notifies_agents else ()
+        until = max((view.comment.due or 0 for view in comments), default=look.now.seq)
         self._last_notices[session_id] = look.now
-        return news
+        return attrs.evolve(news, comments=comments, until=until)
 
     def _since(self, session_id: SessionId) -> tuple[_LastNotice | None, list[Event]]:
         """Returns the last notification, None if never; and the events since then, oldest first."""

@@ -21,12 +21,15 @@ from snapd.model.call import Call
 from snapd.model.git import STAGED, GitStateId
 from snapd.model.snapshot import EMPTY_TREE, TREE, ObjectId, RelPath, Skip, SkipReason, TreeEntry
 from snapd.model.timeline import (
+    Commented,
+    CommentId,
     Effect,
     Event,
     Kept,
     MessageSent,
     Operated,
     Recorded,
+    Replied,
     SnapshotId,
     StepBegun,
     StepEnded,
@@ -52,7 +55,8 @@ Located = tuple[tuple["RelPath", ObjectId], ...]
 class PurgePlan:
     """The contents to purge, and where they are. Nothing else may use the store meanwhile.
 
-    `paths` are files and directories; `messages` lose their texts, and the descriptions and commands of their steps.
+    `paths` are files and directories; `messages` lose their texts, and the descriptions and commands of their steps;
+    `comments` lose theirs, and those of their replies.
     """
 
     def __init__(
@@ -62,10 +66,12 @@ class PurgePlan:
         paths: Collection[RelPath],
         messages: Collection[str],
         call: Call,
+        *,
+        comments: Collection[CommentId] = (),
     ) -> None:
         self._repository = repository
         self._timeline = timeline
-        self._messages = frozenset(messages)
+        self._messages, self._comments = frozenset(messages), frozenset(comments)
         self._silenced: set[StepId] = set()
         self._call = call
         self._located: dict[ObjectId, Located] = {}
@@ -108,6 +114,11 @@ class PurgePlan:
         events = (event.what for event in self._timeline.all_events())
         named = {what.message_id for what in events if isinstance(what, MessageSent | StepBegun)}
         return frozenset(message for message in self._messages if message in named)
+
+    def known_comments(self) -> frozenset[CommentId]:
+        """Those of the comments that an event makes."""
+        made = (event.what for event in self._timeline.all_events() if isinstance(event.what, Commented))
+        return self._comments & {what.comment_id for what in made}
 
     def is_in_any(self, path: RelPath) -> bool:
         """Whether any snapshot or event has this file or directory, even an empty one."""
@@ -225,6 +236,11 @@ class PurgePlan:
         elif isinstance(what, Kept):
             kept = (file for file in what.files if file[1] is None or file[1].oid not in self.contents)
             what = attrs.evolve(what, files=tuple(kept))
+        elif isinstance(what, Commented | Replied):
+            if what.comment_id in self._comments and what.text is not None:
+                what = attrs.evolve(what, text="")
+            if isinstance(what, Commented) and what.entry is not None and what.entry.oid in self.contents:
+                what = attrs.evolve(what, entry=None)
         elif isinstance(what, MessageSent) and what.message_id in self._messages:
             what = attrs.evolve(what, text=None)
         elif isinstance(what, StepBegun) and what.message_id in self._messages:

@@ -25,7 +25,7 @@ import attrs
 from snapd.failpoints import failpoint
 from snapd.model.errors import StoreCorrupt
 from snapd.model.snapshot import EMPTY_TREE, REGULAR, TREE, ObjectId, RelPath, TreeEntry
-from snapd.model.timeline import Event, Kept, Operated, Recorded, SessionId, SnapshotId
+from snapd.model.timeline import Commented, Event, Kept, Operated, Recorded, SessionId, SnapshotId
 from snapd.store.objects.codec import encode_commit, encode_tree, object_id
 from snapd.store.objects.loose import encode_loose
 from snapd.store.refs.database import read_references
@@ -108,7 +108,9 @@ def pins(event: Event) -> Pins:
 
 
 def effect_blobs(event: Event) -> Iterator[tuple[RelPath, ObjectId]]:
-    """Yields the files in an operation's effects, with the blobs before and after, and files that were kept."""
+    """Yields the files in an operation's effects, with the blobs before and after, and files kept or commented on."""
+    if isinstance(event.what, Commented) and event.what.entry is not None:
+        yield event.what.path, event.what.entry.oid
     if isinstance(event.what, Kept):
         for path, entry in event.what.files:
             if entry is not None:

@@ -34,10 +34,10 @@ from .converter import Shape, make_converter
 
 T = TypeVar("T")
 
-VERSION = 11
+VERSION = 12
 """Version 2 added steps that are left; 3, the parts of a step that were not undone or redone; 4, saves in editors; 5,
 undone operations, and files in no snapshot; 6, messages; 7, what was kept; 8, steps reported late; 9, snapshots as
-events; 10, the commands of steps; 11, git states."""
+events; 10, the commands of steps; 11, git states; 12, comments."""
 
 _MADE = {"made_directories": "made", "removed_directories": "removed"}
 _CONVERTER = make_converter(

@@ -25,6 +25,8 @@ from snapd.failpoints import failpoint
 from snapd.model.snapshot import RelPath
 from snapd.model.snapshot_records import SnapshotRecord, taken_by
 from snapd.model.timeline import (
+    Commented,
+    CommentsTold,
     Edited,
     Event,
     FileChangeRow,
@@ -32,6 +34,7 @@ from snapd.model.timeline import (
     MessageSent,
     Operated,
     Recorded,
+    Replied,
     Reversal,
     SessionEnded,
     SessionId,
@@ -57,7 +60,10 @@ _SEAL = ".sha1"
 BESIDE = (_SEAL, "-wal", "-shm", "-journal", "")
 """The endings of the names of a database's files, in the order in which they are removed."""
 
-_OF_A_CHAIN = ("snapshots", "undone", "turns", "kept", "spans", "operations", "steps", "messages", "sessions")
+_OF_A_CHAIN = (
+    "snapshots", "undone", "turns", "kept", "replies", "comments", "spans", "operations", "steps", "messages",
+    "sessions",
+)  # fmt: skip
 _VARYING = ("summary", "is_empty", "previous")
 _EVENTS = 64
 """Events per commit to the file: reading these again after a kill takes less time than starting a process."""
@@ -239,6 +245,16 @@ class Database(TimelineQueries):
                 self._end_step(event, what)
             case Operated() as what:
                 _operate(self.connection, event, what)
+            case Commented(comment_id, session_id):
+                due = event.seq if session_id not in (None, event.what.by) else None
+                state = "open" if event.what.text else "purged"
+                row = {"comment_id": comment_id, "seq": event.seq, "session_id": session_id, "state": state, "due": due}
+                self.insert("comments", **row)
+            case Replied() as what:
+                _reply(self, event, what)
+            case CommentsTold(session_id, until):
+                told = "UPDATE comments SET due = NULL, delivered = ? WHERE session_id = ? AND due <= ?"
+                self._run(f"{told} AND state = 'open'", event.milliseconds, session_id, until)
         for taken in taken_by(event, self.session_of(event.what)):
             self._take(taken)
         self._add_named_snapshots(event)
@@ -408,6 +424,17 @@ class Database(TimelineQueries):
 
     def _run(self, statement: str, *values: Any) -> int:
         return self.connection.execute(statement, values).rowcount
+
+
+def _reply(database: Database, event: Event, what: Replied) -> None:
+    database.insert("replies", seq=event.seq, comment_id=what.comment_id)
+    # never for the agent's own words, nor for what a person settled
+    is_due = what.session_id not in (None, what.by) and what.state != "resolved"
+    database.connection.execute(
+        "UPDATE comments SET state = COALESCE(?, state), due = CASE WHEN ? THEN ? ELSE due END "
+        "WHERE comment_id = ? AND state != 'purged'",
+        (what.state, is_due, event.seq, what.comment_id),
+    )
 
 
 def _start_session(connection: sqlite3.Connection, event: Event, what: SessionStarted) -> None:

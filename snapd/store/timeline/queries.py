@@ -15,6 +15,10 @@ from snapd.model.retention import Chain, DatedSnapshot, Inventory
 from snapd.model.snapshot import ObjectId, RelPath
 from snapd.model.snapshot_records import SnapshotRecord, SnapshotRecordQuery, taken_by
 from snapd.model.timeline import (
+    Comment,
+    Commented,
+    CommentId,
+    CommentState,
     Edited,
     Event,
     EventPayload,
@@ -25,6 +29,7 @@ from snapd.model.timeline import (
     Operation,
     OperationId,
     Recorded,
+    Replied,
     Session,
     SessionId,
     SnapshotId,
@@ -115,6 +120,11 @@ SELECT
     (SELECT COUNT(DISTINCT step_id) FROM undone CROSS JOIN steps USING (step_id) WHERE redoable AND session_id = ?1)
 """
 """How many steps of a session can be undone, according to the kept summaries, and how many redone."""
+REMARKS = """
+SELECT
+    (SELECT COUNT(*) FROM comments WHERE state = 'open'),
+    MAX(COALESCE((SELECT MAX(seq) FROM comments), 0), COALESCE((SELECT MAX(seq) FROM replies), 0))
+"""
 STEP = """
 SELECT step_id, session_id, place, parent, message_id, part_id, tool, description, started, ended, from_tree,
     from_coverage, to_tree, to_coverage, state, claims, summary, detached, uncaptured, late, command,
@@ -522,6 +532,42 @@ class OperationQueries(StepQueries, EventQueries):
         return tuple([undone(row) for row in self._rows(UNDONE + clause, *values)])
 
 
+class CommentQueries(EventQueries):
+    """Queries for comments. One whose text was purged is in no list."""
+
+    def comment(self, comment_id: CommentId) -> Comment | None:
+        """Returns a comment by id."""
+        return next(self._comments("WHERE comment_id = ?", comment_id), None)
+
+    def comments(self, session_id: SessionId | None, state: CommentState | None, after: int) -> Iterator[Comment]:
+        """Yields comments in their order, from the one after `after`, a `seq`: of a session and in a state, or all."""
+        clause = "WHERE seq > ?1 AND (?2 IS NULL OR session_id = ?2) AND (?3 IS NULL OR state = ?3) ORDER BY seq"
+        return self._comments(clause, after, session_id, state)
+
+    def due_comments(self, session_id: SessionId) -> Iterator[Comment]:
+        """Yields the open comments of which the agent of a session is to hear, those due longest first."""
+        clause = "WHERE session_id = ? AND state = 'open' AND due IS NOT NULL ORDER BY due"
+        return self._comments(clause, session_id)
+
+    def remarks(self) -> tuple[int, int]:
+        """Returns the number of open comments, and the `seq` of the last event about any comment, 0 for none."""
+        ((count, last),) = self._rows(REMARKS)
+        return count, last
+
+    def _comments(self, clause: str, *values: Any) -> Iterator[Comment]:
+        rows = self._rows(f"SELECT comment_id, seq, state, due, delivered FROM comments {clause}", *values)  # noqa: S608
+        for comment_id, seq, state, due, delivered in rows:
+            with self._together():
+                event = self.event(seq)
+                ids = "SELECT seq FROM replies WHERE comment_id = ?"
+                replies = self._events(f"WHERE seq IN ({ids}) ORDER BY seq", comment_id)
+            if event is None or not isinstance(event.what, Commented) or state == "purged":
+                continue
+            texts = ((each.what, each.milliseconds) for each in replies if isinstance(each.what, Replied))
+            written = tuple(pair for pair in texts if pair[0].text)
+            yield Comment(seq, event.what, event.milliseconds, state, due, delivered, written)
+
+
 class FileQueries(Queries):
     """Queries for the files that each event changed.
 
@@ -596,7 +642,7 @@ class SnapshotQueries(Queries):
         )
 
 
-class TimelineQueries(SessionQueries, OperationQueries, FileQueries, SnapshotQueries):
+class TimelineQueries(SessionQueries, OperationQueries, CommentQueries, FileQueries, SnapshotQueries):
     """All queries of a timeline."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 17
+VERSION = 18
 """The version of the tables: a database of another version is rebuilt from the events."""
 
 TABLES = (
@@ -159,6 +159,27 @@ TABLES = (
         PRIMARY KEY (seq, step_id)
     ) WITHOUT ROWID
     """,
+    # `state` may also be 'purged'; `due` is the last event of which the agent is to hear, null if it knows; `delivered`
+    # is when it was told last
+    """
+    CREATE TABLE comments (
+        comment_id TEXT PRIMARY KEY,
+        seq INTEGER NOT NULL UNIQUE,
+        session_id TEXT REFERENCES sessions,
+        state TEXT NOT NULL,
+        due INTEGER,
+        delivered INTEGER
+    )
+    """,
+    "CREATE INDEX open_comments ON comments (session_id, seq) WHERE state = 'open'",
+    # `Replied`, by the event
+    """
+    CREATE TABLE replies (
+        seq INTEGER PRIMARY KEY,
+        comment_id TEXT NOT NULL REFERENCES comments
+    )
+    """,
+    "CREATE INDEX replies_to_a_comment ON replies (comment_id, seq)",
     # the files that each event changed: filled on demand, in the order of the events, see `touched`
     """
     CREATE TABLE touched (
@@ -193,6 +214,7 @@ FROM (
     UNION SELECT turns.seq, operations.seq FROM turns JOIN operations ON operations.operation_id = turns.turned
     UNION SELECT operations.seq, steps.seq FROM operations JOIN steps ON steps.step_id = operations.root
     UNION SELECT kept.seq, steps.seq FROM kept JOIN steps USING (step_id)
+    UNION SELECT replies.seq, comments.seq FROM replies JOIN comments USING (comment_id)
     UNION SELECT part.seq, whole.seq FROM steps AS part JOIN steps AS whole ON whole.step_id = part.parent
     UNION SELECT back.seq, back_to.seq FROM operations AS back JOIN operations AS back_to
         ON back_to.operation_id = back.undoes
@@ -206,11 +228,15 @@ GROUP BY here.chain, there.chain
 
 CHAINS = """
 SELECT chain, payload, commit_id,
-    chain IN (SELECT begun.chain FROM sessions JOIN events AS begun USING (seq) WHERE ended IS NULL)
+    chain IN (
+        SELECT begun.chain FROM sessions JOIN events AS begun USING (seq) WHERE ended IS NULL
+        UNION ALL SELECT made.chain FROM comments JOIN events AS made USING (seq)
+            WHERE state = 'open' AND comments.session_id IS NULL
+    )
 FROM events
 ORDER BY seq
 """
-"""For each event its chain, its JSON, and whether the chain is an open session."""
+"""For each event its chain, its JSON, and whether the chain is an open session, or has an open comment to nobody."""
 
 
 HEADS = """

@@ -133,6 +133,7 @@ M.ERROR_TITLES = {
   storageFull = "disk full",
   unknownSession = "no such session",
   unknownStep = "no such step",
+  unknownComment = "no such comment",
   nothingToUndo = "nothing to undo",
   nothingToRedo = "nothing to redo",
   ioError = "system error",

@@ -25,6 +25,7 @@ from snapd.model.snapshot import Entry, FileOutcome, Outcome, RelPath, Snapshot
 from snapd.model.timeline import Kept, SessionId, StepId
 from snapd.model.trees import file_at
 from snapd.store.store import Store
+from snapd.store.timeline.timeline import Timeline
 
 
 @attrs.frozen
@@ -309,13 +310,16 @@ def _page(files: Sequence[PendingFile], after: RelPath | None, limit: int | None
 
 
 class PendingFeed:
-    """Notifies when the amount of pending changes differs, once a client has requested them; costs nothing before.
+    """Notifies when pending changes or comments differ, once a client has requested them; costs nothing before.
 
     `on_trouble` is called with what keeps notifications from being sent.
     """
 
-    def __init__(self, review: Review, event_log: EventLog, on_trouble: Callable[[Exception], None]) -> None:
+    def __init__(
+        self, review: Review, timeline: Timeline, event_log: EventLog, on_trouble: Callable[[Exception], None]
+    ) -> None:
         self._review = review
+        self._timeline = timeline
         self._event_log = event_log
         self._on_trouble = on_trouble
         self._switching = threading.Lock()
@@ -336,6 +340,12 @@ class PendingFeed:
                     return
                 self._running = running
 
+    def look_soon(self) -> None:
+        """Notifies soon if something that is no snapshot changed."""
+        running = self._running
+        if running is not None:
+            running.on_change()
+
     def close(self) -> None:
         """Stops for good. The caller must not hold the write lock: a look may be waiting for it."""
         with self._switching:
@@ -351,7 +361,7 @@ class PendingFeed:
 
     def _look(self, call: Call) -> bool:
         page = self._review.page(Choice(), call, limit=0)
-        now = ReviewNotice(page.count, page.additions, page.deletions)
+        now = ReviewNotice(page.count, page.additions, page.deletions, *self._timeline.remarks())
         if now != self._announced:
             self._announced = now
             self._event_log.publish(now)
