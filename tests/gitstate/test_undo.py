@@ -28,9 +28,9 @@ def undo(agents: Agents, step: str, options: OperationOptions = WITH_GIT) -> Out
     return agents.bench.workspace.undo_steps.undo(UndoRequest("s", 1, step), options, Call()).outcome
 
 
-def redo(agents: Agents) -> Outcome:
+def redo(agents: Agents, options: OperationOptions = WITH_GIT) -> Outcome:
     """Redoes what was undone last."""
-    return agents.bench.workspace.undo_steps.redo("s", 1, WITH_GIT, Call()).outcome
+    return agents.bench.workspace.undo_steps.redo("s", 1, options, Call()).outcome
 
 
 def with_git(tmp_path: Path) -> tuple[Agents, Path]:
@@ -91,6 +91,9 @@ def test_without_git_nothing_of_it_changes(tmp_path: Path) -> None:
     # the rest is taken back when git is asked for
     undo(agents, step)
     assert "topic" in git(folder, "branch")
+    # a redo says what the step did, as the undo did
+    redone = redo(agents, OperationOptions("merge", by_name=False, dry_run=True))
+    assert redone.git == outcome.git
 
 
 @pytest.mark.parametrize("seed", range(amount(12, 300)))

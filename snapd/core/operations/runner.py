@@ -167,6 +167,9 @@ class Runner:
             return GitPlan(NO_GIT, NO_GIT), None, {}
         if not request.options.git:
             moves = [*request.shared_git, *(move for every in reversed([*request.git.values()]) for move in every)]
+            if request.kind in ("redo", "unrevert"):
+                # they were recorded as the undo made them
+                moves = [GitMove(move.after, move.before) for move in reversed(moves)]
             change = net(git_change(self._store, move.before, move.after) for move in moves)
             return GitPlan(now, now), None if change is None else GitOutcome(change, left=True), {}
         restorer = self._writer.git_restorer
