@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from snapd import failpoints
+from tests.support.git import run_git
 
 from .checks import Broken, History, verify
 from .forks import Say, run
@@ -45,6 +46,8 @@ def copies(directory: Path, scenario: Scenario, hashes: dict[str, str], at: Iter
         apart()
         for place in _PLACES:
             mount_image(str(directory / place), str(folder / place))
+        if scenario.git:
+            run_git(folder / "work", "init", "-q")
 
         def tell(**what: object) -> None:
             if "folder" in what:
