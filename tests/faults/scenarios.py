@@ -33,7 +33,6 @@ from snapd.store.journal import journal
 from snapd.store.maintenance import scheduler
 from snapd.worktree.apply import directories, files
 from snapd.worktree.snapshot import reader as reading
-from tests.gitstate.oracle import State, git
 from tests.support.git import run_git
 from tests.support.secrets import check_gone
 from tests.support.sessions import Agents
@@ -442,123 +441,6 @@ def _revert_pending(act: Act) -> None:
     act.bench.close()
 
 
-# -- undo and redo of what a step did to the project's git
-
-
-def _git_of(act: Act) -> str:
-    """What git says of the project, but for the files; and that nothing is missing."""
-    work = act.bench.folder / "work"
-    state = State.of(work)
-    return repr((state, git(work, "fsck", "--connectivity-only") if state.exists else ""))
-
-
-def _prepare_git(act: Act) -> None:
-    """A step that commits, moves branches, drops a stash and stages; what git says before and after it."""
-    _begin_with_git(act)
-    work = act.bench.folder / "work"
-
-    def change() -> None:
-        git(work, "stash", "drop")
-        git(work, "branch", "-D", "topic")
-        act.become("second")
-        git(work, "add", "-A")
-        git(work, "commit", "-qm", "second")
-        git(work, "checkout", "-qb", "new")
-        git(work, "tag", "v1")
-        git(work, "rm", "-q", "--cached", "a.txt")
-
-    _step_with_git(act, change, "second")
-
-
-def _prepare_deleted_git(act: Act) -> None:
-    _begin_with_git(act)
-
-    def change() -> None:
-        act.become("second")
-        shutil.rmtree(act.bench.folder / "work" / ".git")
-
-    _step_with_git(act, change, "second")
-
-
-def _begin_with_git(act: Act) -> None:
-    work = act.bench.folder / "work"
-    act.become("first")
-    git(work, "add", "-A")
-    git(work, "commit", "-qm", "first")
-    git(work, "branch", "topic")
-    (work / "a.txt").write_bytes(b"in the stash\n")
-    git(work, "stash")
-    git(work, "commit", "-q", "--allow-empty", "-m", "more")
-    git(work, "gc", "-q")
-    act.open()
-    act.track("first")
-    act.agents.start(SESSION)
-
-
-def _step_with_git(act: Act, change: Callable[[], None], state: str) -> None:
-    states = [_git_of(act)]
-    step = act.agents.begin(SESSION)
-    change()
-    ended = act.agents.end(step)
-    assert ended.step.to is not None
-    act.say(ack=[ended.step.to.tree.hex(), state], step=step)
-    states.append(_git_of(act))
-    (act.bench.folder / "git.json").write_text(json.dumps(states))
-    act.bench.close()
-
-
-def _prepare_undone_git(act: Act) -> None:
-    _prepare_git(act)
-    _undo_git(act)
-
-
-def _prepare_undone_deletion(act: Act) -> None:
-    _prepare_deleted_git(act)
-    _undo_git(act)
-
-
-_WITH_GIT = OperationOptions("merge", False, False, git=True)
-
-
-def _undo_git(act: Act) -> None:
-    act.open()
-    act.settle()
-    if act.agents.counts(SESSION) == (1, 0):
-        undo = act.bench.workspace.undo_steps.undo
-        act.change("second", "first", lambda: undo(UndoRequest(SESSION, 1), _WITH_GIT, Call()).outcome)
-    act.bench.close()
-
-
-def _redo_git(act: Act) -> None:
-    act.open()
-    act.settle()
-    if act.agents.counts(SESSION) == (0, 1):
-        redo = act.bench.workspace.undo_steps.redo
-        act.change("first", "second", lambda: redo(SESSION, 1, _WITH_GIT, Call()).outcome)
-    act.bench.close()
-
-
-def _git_goes_along(act: Act) -> None:
-    """Git is as before the step where the files are, and as after it where they are not; and it goes both ways."""
-    before, after = json.loads((act.bench.folder / "git.json").read_text())
-    found = {name: item for name, item in act.bench.read().items() if name != "afterwards"}
-    whole = {"first": before, "second": after}
-    state = next((name for name in whole if found == dict(act.states[name])), None)
-    now = _git_of(act)
-    if state is None:
-        assert now in whole.values(), now
-        return
-    assert now == whole[state], f"the files are {state}, and git is {now}"
-    steps = act.bench.workspace.undo_steps
-    for _ in range(2):
-        if act.agents.counts(SESSION) == (1, 0):
-            steps.undo(UndoRequest(SESSION, 1), _WITH_GIT, Call())
-            assert _git_of(act) == before
-        else:
-            steps.redo(SESSION, 1, _WITH_GIT, Call())
-            assert _git_of(act) == after
-
-
 # -- an operation that was killed: what ends it may be killed too
 
 
@@ -705,31 +587,6 @@ SCENARIOS = {
             recover,
             killed=("redo", Fault("kill", "database.commit", 1)),
             moves=True,
-        ),
-        Scenario("undo_git", STATES, _prepare_git, _undo_git, git=True, small=_ONE_THREAD, after=_git_goes_along),
-        Scenario(
-            "redo_git", STATES, _prepare_undone_git, _redo_git, git=True, small=_ONE_THREAD, after=_git_goes_along
-        ),
-        Scenario(
-            "undo_deletion", STATES, _prepare_deleted_git, _undo_git, git=True, small=_ONE_THREAD, after=_git_goes_along
-        ),
-        Scenario(
-            "redo_deletion",
-            STATES,
-            _prepare_undone_deletion,
-            _redo_git,
-            git=True,
-            small=_ONE_THREAD,
-            after=_git_goes_along,
-        ),
-        Scenario(
-            "recover_git",
-            STATES,
-            _prepare_git,
-            recover,
-            git=True,
-            killed=("undo_git", Fault("kill", "gitstate.stash", 1)),
-            after=_git_goes_along,
         ),
         Scenario("takeover", _WITHOUT_EMPTY, _handed_over, _take_over, git=True, after=_goes_on_here),
         Scenario("keep", STATES, _prepare_steps, _keep, after=_all_or_nothing_is_pending),
