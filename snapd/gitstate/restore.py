@@ -20,7 +20,16 @@ from snapd.model.git import STAGED, STASH, GitChange, LeftPart, LeftReason, RefC
 from snapd.model.snapshot import EMPTY_TREE
 from snapd.model.trees import changes, files
 from snapd.store.adopt import COPY_BYTES, own_file
-from snapd.store.files.durable import make_directories, read_if_there, remove_any, remove_if_there, write_file
+from snapd.store.files.durable import (
+    make_directories,
+    read_if_there,
+    remove_any,
+    remove_if_there,
+    sync_directory,
+    sync_if_there,
+    walked,
+    write_file,
+)
 from snapd.store.maintenance.sweep import remove_tempfiles
 from snapd.store.object_store import ObjectStore
 from snapd.store.objects.loose import loose_files
@@ -232,6 +241,8 @@ class GitRestorer:
         for name in names:
             if name.startswith("pack-") and name.endswith((".pack", ".idx", ".rev", ".mtimes", ".promisor")):
                 _own(os.path.join(packs, name), os.path.join(target, "pack", name))
+        for directory, _, _ in walked(target):
+            sync_directory(directory)
 
 
 _REACHED = ("rev-list", "--objects", "--no-object-names", "--stdin")
@@ -548,7 +559,12 @@ def _skeleton(git_dir: str) -> None:
 
 def _own(source: str, target: str) -> None:
     if not os.path.lexists(target):
-        own_file(source, target, COPY_BYTES)
+        # where links are impossible it is a copy: neither a kill nor a power loss may leave half of it
+        aside = f"{target}.tmp"
+        remove_if_there(aside)
+        if own_file(source, aside, COPY_BYTES):
+            sync_if_there(aside)
+            os.rename(aside, target)
 
 
 def _lead_somewhere(alternates: bytes, git_dir: str) -> bool:
