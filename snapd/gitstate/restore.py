@@ -18,7 +18,7 @@ from snapd.failpoints import failpoint
 from snapd.model.errors import os_errors
 from snapd.model.git import STAGED, STASH, GitChange, LeftPart, LeftReason, RefChange
 from snapd.model.snapshot import EMPTY_TREE
-from snapd.model.trees import changes, files
+from snapd.model.trees import files
 from snapd.store.adopt import COPY_BYTES, own_file
 from snapd.store.files.durable import (
     make_directories,
@@ -39,7 +39,7 @@ from snapd.worktree.git.repository import Repository, nested_repository
 from .change import STASH_LOG, GitState, git_change
 from .index import NO_ID, Staged
 from .objects import ProjectObjects
-from .plan import GitPlan, InUse, operation_files, staged_in, stash_entries
+from .plan import GitPlan, InUse, changed_refs, operation_files, parts_of, staged_in, stash_entries
 from .program import GitProgramFailed, ProjectGit
 
 _REFS = (b"refs/heads/", b"refs/tags/")
@@ -86,7 +86,7 @@ class GitRestorer:
             reason = "missing"
         if reason is None:
             return plan
-        parts = {*(each.part for each in plan.left), *self.parts(plan)}
+        parts = {*(each.part for each in plan.left), *parts_of(self._objects, plan.now, plan.wanted)}
         kept = {each.part: each for each in plan.left}
         left = tuple(kept.get(part, LeftPart(part, reason)) for part in sorted(parts))
         return GitPlan(plan.now, plan.now, left)
@@ -132,27 +132,11 @@ class GitRestorer:
             restoration = _Restoration(self._objects, self._project, repository, git, plan)
             restoration.run()
 
-    def parts(self, plan: GitPlan) -> Iterator[str]:
-        """Yields the parts that a plan changes, by their names in `LeftPart`."""
-        now, wanted = (GitState(self._objects, state) for state in (plan.now, plan.wanted))
-        if EMPTY_TREE in (now.tree, wanted.tree):
-            yield "repository"
-            return
-        if now.head != wanted.head:
-            yield "head"
-        yield from (name.decode("utf-8", "replace") for name in _changed_refs(self._objects, now, wanted))
-        if stash_entries(now) != stash_entries(wanted):
-            yield STASH
-        if now.file(STAGED) != wanted.file(STAGED):
-            yield "staged"
-        if operation_files(self._objects, now) != operation_files(self._objects, wanted):
-            yield "operation"
-
     def _locks(self, repository: Repository, plan: GitPlan) -> Iterator[bytes]:
         now, wanted = (GitState(self._objects, state) for state in (plan.now, plan.wanted))
         for name in (b"index.lock", b"HEAD.lock"):
             yield os.path.join(repository.git_dir, name)
-        for name in (b"packed-refs", STASH.encode(), *_changed_refs(self._objects, now, wanted)):
+        for name in (b"packed-refs", STASH.encode(), *changed_refs(self._objects, now, wanted)):
             yield os.path.join(repository.common_dir, name + b".lock")
 
     def _are_complete(self, repository: Repository | None, plan: GitPlan) -> bool:
@@ -292,7 +276,7 @@ class _Restoration:
 
     def _move_refs(self, now: GitState, wanted: GitState) -> None:
         updates, deletes, symbolic = [], [], []
-        for name in _changed_refs(self._objects, now, wanted):
+        for name in changed_refs(self._objects, now, wanted):
             old, new = now.ref(name), wanted.ref(name)
             is_symbolic = any(value is not None and value.startswith("ref:") for value in (old, new))
             if is_symbolic:
@@ -479,14 +463,6 @@ def _intend(git: ProjectGit, root: bytes, staged: Staged, variables: Mapping[str
         git.run("add", "--intent-to-add", "--force", "--", *names, variables=variables)
 
 
-def _changed_refs(objects: ObjectStore, now: GitState, wanted: GitState) -> list[bytes]:
-    paths = {change.path for change in changes(objects.read_tree, now.tree, wanted.tree, differing=objects.differing)}
-    names = {path for path in paths if path.startswith(_REFS)} | {
-        name for name, _ in now.packed.items() ^ wanted.packed.items() if name.startswith(_REFS)
-    }
-    return sorted(name for name in names if now.ref(name) != wanted.ref(name))
-
-
 def _tips(objects: ObjectStore, plan: GitPlan) -> set[str]:
     """Returns the objects that the wanted state names and the present one does not."""
     now, wanted = (GitState(objects, state) for state in (plan.now, plan.wanted))
@@ -494,7 +470,7 @@ def _tips(objects: ObjectStore, plan: GitPlan) -> set[str]:
         names = {path for path, _ in files(objects.read_tree, wanted.tree) if path.startswith(_REFS)}
         refs = sorted(names | {name for name in wanted.packed if name.startswith(_REFS)})
     else:
-        refs = _changed_refs(objects, now, wanted)
+        refs = changed_refs(objects, now, wanted)
     tips = {value for name in refs if (value := wanted.ref(name)) is not None and not value.startswith("ref:")}
     if not wanted.head.startswith("refs/") and wanted.head:
         tips.add(wanted.head)
