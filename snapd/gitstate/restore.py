@@ -33,6 +33,7 @@ from snapd.store.files.durable import (
 from snapd.store.maintenance.sweep import remove_tempfiles
 from snapd.store.object_store import ObjectStore
 from snapd.store.objects.loose import loose_files
+from snapd.worktree.fs.system import can_sync_together, sync_together
 from snapd.worktree.git.index import GitIndex, MalformedIndex, read_index
 from snapd.worktree.git.repository import Repository, nested_repository
 
@@ -131,6 +132,9 @@ class GitRestorer:
             git = ProjectGit(self._root, repository.git_dir, self._environment)
             restoration = _Restoration(self._objects, self._project, repository, git, plan)
             restoration.run()
+        repository = nested_repository(self._root)
+        # git does not sync refs, and the caller ends the intent
+        _sync(self._root if repository is None else repository.common_dir, is_tree=repository is not None)
 
     def _locks(self, repository: Repository, plan: GitPlan) -> Iterator[bytes]:
         now, wanted = (GitState(self._objects, state) for state in (plan.now, plan.wanted))
@@ -531,6 +535,23 @@ def _names(directory: bytes) -> list[bytes]:
 def _skeleton(git_dir: str) -> None:
     for name in ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info"):
         os.makedirs(os.path.join(git_dir, name), exist_ok=True)
+
+
+def _sync(directory: bytes, *, is_tree: bool) -> None:
+    """Makes a directory durable, and with `is_tree` everything in it."""
+    path = os.fsdecode(directory)
+    with os_errors(path):
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            if can_sync_together(descriptor) and sync_together(descriptor):
+                return
+        finally:
+            os.close(descriptor)
+        for above, _, names in walked(path) if is_tree else ():
+            for name in names:
+                sync_if_there(os.path.join(above, name))
+            sync_directory(above)
+        sync_directory(path)
 
 
 def _own(source: str, target: str) -> None:
