@@ -78,7 +78,7 @@ def done(result: StepsOutcome, name: str, folder: str, *, redone: bool = False) 
 def file_lines(result: StepsOutcome, *, redone: bool) -> str:
     """Lists the outcome of each file, and what becomes of git; `result` has `details`."""
     # once it is undone, only its name leads to a step
-    how = None if redone else f"/undo {only_whole_step(result['steps']) or 'STEP'} --git"
+    how = "/redo --git" if redone else f"/undo {only_whole_step(result['steps']) or 'STEP'} --git"
     rows = result["files"]
     words = {**_OUTCOMES, **(_REDONE if redone else {})}
     why = _whys(result)

@@ -25,15 +25,16 @@ from snapd.store.files.durable import (
     read_if_there,
     remove_any,
     remove_if_there,
+    status_if_there,
     sync_directory,
     sync_if_there,
     walked,
     write_file,
 )
-from snapd.store.maintenance.sweep import remove_tempfiles
+from snapd.store.maintenance.sweep import OWN_TEMPFILE, remove_tempfiles
 from snapd.store.object_store import ObjectStore
 from snapd.store.objects.loose import loose_files
-from snapd.worktree.fs.system import can_sync_together, sync_together
+from snapd.worktree.fs.system import booted_at, can_sync_together, sync_together
 from snapd.worktree.git.index import GitIndex, MalformedIndex, read_index
 from snapd.worktree.git.repository import Repository, nested_repository
 
@@ -42,6 +43,7 @@ from .index import NO_ID, Staged
 from .objects import ProjectObjects
 from .plan import GitPlan, InUse, changed_refs, operation_files, parts_of, staged_in, stash_entries
 from .program import GitProgramFailed, ProjectGit
+from .read import PROGRESS
 
 _REFS = (b"refs/heads/", b"refs/tags/")
 _ID = re.compile(rb"\b[0-9a-f]{40}\b")
@@ -74,6 +76,24 @@ class GitRestorer:
         """Returns the branches that must not move, as they are now."""
         repository = nested_repository(self._root)
         return InUse() if repository is None else InUse(frozenset(_branches_elsewhere(repository)))
+
+    def clear(self, plan: GitPlan) -> None:
+        """Removes what a restoration left that was killed: files that were to be renamed, and locks of its git.
+
+        A lock from before the machine started is nobody's. Raises `IoError`.
+        """
+        repository = nested_repository(self._root)
+        if repository is None:
+            return
+        with os_errors(repository.git_dir):
+            for lock in self._locks(repository, plan):
+                status = status_if_there(os.fsdecode(lock))
+                if status is not None and status.st_mtime_ns // 1_000_000 < booted_at():
+                    remove_if_there(os.fsdecode(lock))
+            for name in (b"", *PROGRESS, b"logs/refs", b"info"):
+                directory = os.path.join(repository.git_dir, name)
+                for file in filter(OWN_TEMPFILE.fullmatch, map(os.fsdecode, _names(directory))):
+                    remove_if_there(os.path.join(os.fsdecode(directory), file))
 
     def possible(self, plan: GitPlan) -> GitPlan:
         """Returns what of a plan can be done: nothing beside a lock of git's, or without all objects."""

@@ -186,7 +186,7 @@ def _print_done(
         tail = [how, *tail]
     room = visible_file_count(len(head) + len(tail) + 1, everything=options.all_files, terminal=sys.stdout.isatty())
     lost = _lost_lines(painter, method, result)
-    how = None
+    how = "'snapd redo --git'" if method == "session/redo" else None
     if method == "session/undo":
         # once it is undone, only its name leads to a step
         name = only_whole_step(result["steps"])

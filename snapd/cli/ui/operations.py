@@ -238,7 +238,7 @@ def outcome_text(operation: Operation, outcome: dict[str, Any]) -> str:
     left = [file for file in outcome["files"] if file["outcome"] not in _DONE and "reason" in file]
     changed = f"{done} file{'' if done == 1 else 's'} changed" if done else "No file was changed"
     git = "".join(
-        f" {line}." for line in git_lines_of(operation, outcome, None if operation.is_redo else "undo with g")
+        f" {line}." for line in git_lines_of(operation, outcome, "redo with g" if operation.is_redo else "undo with g")
     )
     if not left:
         return f"{changed}.{git}"

@@ -217,7 +217,7 @@ def _changed(
     left = sum(row["outcome"] in _ORDER for row in rows)
     details = outcome["details"]
     is_redo = action.method == "session/redo"
-    how = "`git`" if status != "done" else None if is_redo else "`undo` with `step` and `git`"
+    how = "`git`" if status != "done" else "`redo` with `git`" if is_redo else "`undo` with `step` and `git`"
     diff, cut_note = cut(details["diff"])
     return ChangeResult(
         status=status,
