@@ -137,7 +137,8 @@ class History:
             else:
                 assert part in reasons or len(pieces) > 1, (part, self.diary)
         if what == "redo":
-            self.done.pop(step, None)
+            # what could not be redone stays taken back
+            self.done[step] = self.done.get(step, set()) & reasons
 
     def check(self) -> None:
         """Nothing of anybody's is gone, and git finds all that it names."""
