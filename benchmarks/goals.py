@@ -33,6 +33,7 @@ GOALS = {
     "first-seeded": Goal("ratio", 3, "linux"),
     "first-plain": Goal("faster", 6, "linux"),
     **{f"first-{name}": Goal("faster", 3) for name in STATES},
+    "commit": Goal("limit", 0.02, "linux"),
     "small-noop": Goal("faster", 8),
     "small-one": Goal("faster", 3),
     "diff": Goal("faster", 25),

@@ -19,7 +19,7 @@ from .process import idle, memory, restart, spawn, status
 from .review import blame, review
 from .sharing import fetch, push
 from .storage import store
-from .tracks import hundred, noop, one, small
+from .tracks import commit, hundred, noop, one, small
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,6 +35,7 @@ ROWS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "one": one,
     "hundred": hundred,
     "small": small,
+    "commit": commit,
     "diff": diff,
     "restore": restore,
     "revert": revert,

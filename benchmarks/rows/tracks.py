@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import subprocess
+from functools import partial
 from typing import TYPE_CHECKING
 
 from benchmarks.bench import Pair
-from benchmarks.measure import alternate
+from benchmarks.measure import Samples, alternate, timed
 from benchmarks.results import Row
 from benchmarks.trees import copy_tree, generated_tree, warm
 
@@ -45,6 +47,26 @@ def small(bench: Bench) -> Iterator[Row]:
         count = bench.counts.repetitions
         yield tracks(pair, "small-noop", f"no-op track, {SMALL:,} files", 0, count)
         yield tracks(pair, "small-one", f"track, one changed file, {SMALL:,} files", 1, count)
+
+
+def commit(bench: Bench) -> Iterator[Row]:
+    """A step that commits one file: what the commit adds to the step, beside one that only edits the file."""
+    pair = bench.pair()
+    request = pair.client.request
+    request("session/start", {"sessionId": "commits", "agent": "bench"})
+
+    def step(commits: int) -> float:
+        began, opened = timed(partial(request, "step/begin", {"sessionId": "commits"}))
+        pair.editor.edit(1)
+        if commits:
+            identity = ("-c", "user.name=bench", "-c", "user.email=bench@localhost", "-c", "gc.auto=0")
+            subprocess.run(["git", *identity, "commit", "-qam", "one"], cwd=pair.tree, check=True)
+        ended, _ = timed(partial(request, "step/end", {"stepId": opened["stepId"]}))
+        return began + ended
+
+    step(1)
+    more = tuple(step(1) - step(0) for _ in range(max(3, bench.counts.repetitions // 2)))
+    yield Row("commit", "what a commit adds to a step", "", Samples("s", more))
 
 
 def tracks(pair: Pair, key: str, name: str, changed: int, repetitions: int) -> Row:

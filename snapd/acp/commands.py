@@ -12,7 +12,7 @@ from snapd.backend import with_short_ids
 from snapd.model.errors import InvalidParams, NothingToUndo, PlanChanged, UnknownStep
 from snapd.wire.words import moves_git
 
-from .messages import Offer
+from .messages import WITH_GIT, Offer
 from .notices import NOTHING_RECORDED, done, file_lines, turn_lines
 
 if TYPE_CHECKING:
@@ -60,13 +60,17 @@ class Command:
 
 @attrs.frozen
 class Question:
-    """A plan to confirm; `params` without `dryRun` and `expect`, `was_other` if another plan was shown before."""
+    """A plan to confirm; `params` without `dryRun` and `expect`, `was_other` if another plan was shown before.
+
+    `with_git` is the same with git, if this plan leaves it.
+    """
 
     method: Method
     params: SessionUndoParams
     name: str
     plan: StepsOutcome
     was_other: bool = False
+    with_git: Question | None = None
 
     @property
     def title(self) -> str:
@@ -77,7 +81,11 @@ class Question:
     def text(self) -> str:
         """The plan as Markdown."""
         why = "Something has changed since. This is the new plan:\n\n" if self.was_other else ""
-        return why + file_lines(self.plan, redone=self.method == "session/redo")
+        is_redo = self.method == "session/redo"
+        text = why + file_lines(self.plan, redone=is_redo)
+        if self.with_git is None:
+            return text
+        return f"{text}\n\n{WITH_GIT}:\n\n{file_lines(self.with_git.plan, redone=is_redo)}"
 
 
 def command_in(prompt: str) -> Command | None:
@@ -118,7 +126,8 @@ def _planned(backend: Backend, turns: Turns, method: Method, which: SessionUndoP
     dry_run: SessionUndoParams = {**params, "dryRun": True}
     question = _question(backend, turns, method, params, backend.request(method, dry_run))
     plan = question.plan
-    is_change = any(row["outcome"] != "unchanged" for row in plan["files"]) or moves_git(plan.get("git"))
+    is_change = any(row["outcome"] != "unchanged" for row in plan["files"]) or question.with_git is not None
+    is_change = is_change or moves_git(plan.get("git"))
     return question if is_change else carry_out(backend, turns, question)
 
 
@@ -138,7 +147,14 @@ def _question(
         names = [_turn_name(backend, turns, steps[0]) for steps in chosen[:_LISTED]]
         names += [f"{len(chosen) - _LISTED} more"] if len(chosen) > _LISTED else []
     name = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-    return Question(method, params, name, with_short_ids(backend, plan), was_other)
+    question = Question(method, params, name, with_short_ids(backend, plan), was_other)
+    if not plan.get("git", {}).get("left"):
+        return question
+    git_params: SessionUndoParams = {**params, "git": True}
+    dry_run: SessionUndoParams = {**git_params, "dryRun": True}
+    git_plan = backend.request(method, dry_run)
+    with_git = Question(method, git_params, name, with_short_ids(backend, git_plan))
+    return attrs.evolve(question, with_git=with_git)
 
 
 def _by_turn(plan: StepsOutcome) -> list[list[Step]]:

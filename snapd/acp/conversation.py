@@ -263,7 +263,8 @@ class Conversation:
                 self._reply(prompt, reply)
                 return
             name = f"snapd-{secrets.token_hex(8)}"
-            line = messages.permission(turns.name, name, reply.title, reply.text, self._version)
+            offers_git = reply.with_git is not None
+            line = messages.permission(turns.name, name, reply.title, reply.text, self._version, offers_git=offers_git)
             with self._lock:
                 self._questions[messages.request_key({"id": name})] = partial(self._decided, turns, prompt, name, reply)
             self._send_to_editor(lambda: line)
@@ -278,12 +279,14 @@ class Conversation:
 
     def _decided(self, turns: Turns, prompt: Message, name: str, question: Question, message: Message) -> None:
         outcome = part(message, "result", "outcome")
-        agreed = text(outcome, "outcome") == "selected" and text(outcome, "optionId") == messages.ALLOW
+        options = {messages.ALLOW: question, messages.ALLOW_WITH_GIT: question.with_git}
+        selected = text(outcome, "optionId") if text(outcome, "outcome") == "selected" else None
+        agreed = None if selected is None else options.get(selected)
         if messages.ends_with_answer(self._version):
-            line = messages.call_over(turns.name, name, is_done=agreed)
+            line = messages.call_over(turns.name, name, is_done=agreed is not None)
             self._send_to_editor(lambda: line)
-        if agreed and turns.current is None:
-            self._work(turns, prompt, lambda result: carry_out(result, turns, question))
+        if agreed is not None and turns.current is None:
+            self._work(turns, prompt, lambda result: carry_out(result, turns, agreed))
             return
         why = ": the agent is working again" if agreed else ": the editor cannot ask" if "error" in message else ""
         reason = "cancelled" if text(outcome, "outcome") == "cancelled" else "end_turn"

@@ -293,12 +293,16 @@ def _spliced(line: bytes, commands: list[Message], *, at_first: bool) -> bytes |
 
 ALLOW = "allow"
 """The id of the option in `permission` that agrees."""
+ALLOW_WITH_GIT = "allow-with-git"
+WITH_GIT = "Go on, with git"
+"""The option that agrees and takes git along."""
 
 
-def permission(session: str, name: str, title: str, message: str, version: int) -> bytes:
+def permission(session: str, name: str, title: str, message: str, version: int, *, offers_git: bool) -> bytes:
     """A `session/request_permission` of ours; version 1 shows it as a call of a tool, with `name` as its id too."""
     options = [
         {"optionId": ALLOW, "name": "Go on", "kind": "allow_once"},
+        *([{"optionId": ALLOW_WITH_GIT, "name": WITH_GIT, "kind": "allow_once"}] if offers_git else []),
         {"optionId": "reject", "name": "Change nothing", "kind": "reject_once"},
     ]
     shown: Message = {"title": title, "description": message}

@@ -19,6 +19,8 @@ from snapd.wire.words import (
     reason_text,
 )
 
+from .messages import WITH_GIT
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -76,15 +78,16 @@ def done(result: StepsOutcome, name: str, folder: str, *, redone: bool = False) 
 def file_lines(result: StepsOutcome, *, redone: bool) -> str:
     """Lists the outcome of each file, and what becomes of git; `result` has `details`."""
     # once it is undone, only its name leads to a step
-    name = None if "plan" in result or redone else only_whole_step(result["steps"])
-    how = "--git" if name is None else f"/undo {name} --git"
+    how = "/redo --git" if redone else f"/undo {only_whole_step(result['steps']) or 'STEP'} --git"
     rows = result["files"]
     words = {**_OUTCOMES, **(_REDONE if redone else {})}
     why = _whys(result)
     lines = [f"- {_code(row['file'])}: {words.get(row['outcome'], row['outcome'])}{why(row)}" for row in rows[:_SHOWN]]
     if len(rows) > _SHOWN:
         lines.append(f"- and {len(rows) - _SHOWN} more files")
-    git = git_lines(result["git"], how) if "git" in result else []
+    git = (
+        git_lines(result["git"], f"“{WITH_GIT}”" if "plan" in result else how, redone=redone) if "git" in result else []
+    )
     return "\n".join([*lines, *(f"- {_plain(line, _LONGEST_GIT)}" for line in git)])
 
 

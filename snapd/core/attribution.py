@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from itertools import chain
 
@@ -12,6 +11,7 @@ import attrs
 from snapd.model.paths import parents
 from snapd.model.snapshot import Change, Entry, RelPath
 from snapd.model.timeline import SessionId, SnapshotId, Span, Step, StepId, around
+from snapd.worktree.fs.system import booted_at
 
 
 def working(open_steps: Iterable[Step], among: Collection[StepId] | None = None) -> tuple[StepId, ...]:
@@ -271,9 +271,3 @@ class Attendance:
         inner = working(steps, here)
         at_work = here & {*inner, *(parents[step] for step in inner)}
         return tuple(step for step in parents if step in at_work), left
-
-
-def booted_at() -> int:
-    """Returns when the machine started, in milliseconds since 1970; 0 if unknown."""
-    clock = getattr(time, "CLOCK_BOOTTIME", None)
-    return 0 if clock is None else int((time.time() - time.clock_gettime(clock)) * 1000)

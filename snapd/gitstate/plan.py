@@ -8,7 +8,7 @@ two states alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import attrs
 
@@ -55,7 +55,7 @@ class _Merge:
     """One merge of states.
 
     `is_resumed` accepts parts that an interrupted operation has taken back already; `overwrite`, branches and a `HEAD`
-    that moved since, whose commits their reflogs keep.
+    that moved since, whose commits their reflogs keep. The parts in `done` stay as they are, without a reason.
     """
 
     def __init__(
@@ -68,11 +68,13 @@ class _Merge:
         *,
         is_resumed: bool,
         overwrite: bool,
+        done: Collection[str],
     ) -> None:
         self._objects = objects
         self.now, self.base, self.target = now, base, target
         self._use = use
         self._is_resumed = is_resumed
+        self._done = done
         # an operation that began since would go on from another commit
         self._overwrite = overwrite and operation_files(objects, now) == operation_files(objects, base)
         self.left: dict[str, LeftReason] = {}
@@ -88,20 +90,14 @@ class _Merge:
             )
         ]
         self._merge_head(b"HEAD" in paths)
-        self._merge_refs(sorted(self._names(paths)))
-        if _STASH in paths or STASH_LOG in paths:
+        self._merge_refs(changed_refs(self._objects, self.base, self.target))
+        if (_STASH in paths or STASH_LOG in paths) and STASH not in self._done:
             self._merge_stash()
-        if any(map(_OPERATION.match, paths)):
+        if any(map(_OPERATION.match, paths)) and "operation" not in self._done:
             self._merge_operation()
         # without a change of its own, what is staged may differ from another `HEAD`
-        if not self._is_resumed and (STAGED in paths or self.head_is_left):
+        if not self._is_resumed and (STAGED in paths or self.head_is_left) and "staged" not in self._done:
             self._merge_staged()
-
-    def _names(self, paths: Iterable[bytes]) -> set[bytes]:
-        names = {path for path in paths if path.startswith(_REFS)}
-        both = self.base.packed.items() ^ self.target.packed.items()
-        names |= {name for name, _ in both if name.startswith(_REFS)}
-        return {name for name in names if self.base.ref(name) != self.target.ref(name)}
 
     def _merge_head(self, is_changed: bool) -> None:
         now, base, target = self.now, self.base, self.target
@@ -113,9 +109,9 @@ class _Merge:
         is_done = self._is_resumed and now.head in (base.head, target.head)
         if not (is_as_left or is_done or self._overwrite):
             self.head_is_left = True
-            if is_changed and now.head != target.head:
+            if is_changed and now.head != target.head and "head" not in self._done:
                 self.left["head"] = "moved"
-        elif is_changed:
+        elif is_changed and "head" not in self._done:
             self.files[b"HEAD"] = target.file(b"HEAD")
 
     def _merge_refs(self, names: Iterable[bytes]) -> None:
@@ -123,7 +119,7 @@ class _Merge:
         under_way = _branches_under_way(self.now) - _branches_under_way(self.base)
         for name in names:
             now, base, target = (state.ref(name) for state in (self.now, self.base, self.target))
-            if now == target:
+            if now == target or _text(name) in self._done:
                 continue
             # a ref that goes takes its reflog along
             if now != base and (target is None or not self._overwrite):
@@ -194,10 +190,12 @@ def planned(
     *,
     is_resumed: bool = False,
     overwrite: bool = False,
+    done: Collection[str] = (),
 ) -> GitPlan:
     """Plans to take a change back that led to `base` from `target`; `now` is the state to start from.
 
-    With `overwrite`, branches and `HEAD` go back also if they moved since; their reflogs keep what they leave.
+    With `overwrite`, branches and `HEAD` go back also if they moved since; their reflogs keep what they leave. The
+    parts in `done` were taken back already, and whatever became of them since stays.
     Raises as reads of the store. The state that is wanted is stored, but not yet named by anything.
     """
     states = [GitState(objects, state) for state in (now, base, target)]
@@ -214,7 +212,7 @@ def planned(
         # a `.git` without `HEAD` may be left of one that was being removed
         return GitPlan(now, target, index=GitMove(base, target) if is_resumed else None)
     here, there, back = states
-    merge = _Merge(objects, here, there, back, use, is_resumed=is_resumed, overwrite=overwrite)
+    merge = _Merge(objects, here, there, back, use, is_resumed=is_resumed, overwrite=overwrite, done=done)
     merge.merge()
     wanted = _with_files(objects, here, merge.files)
     left = tuple(LeftPart(part, reason) for part, reason in sorted(merge.left.items()))
@@ -230,21 +228,48 @@ def plan_in_turn(
     use: InUse,
     *,
     overwrite: bool = False,
+    done: Mapping[str, Collection[str]] | None = None,
 ) -> tuple[GitPlan, dict[str, GitMove]]:
     """Plans to take moves back, unit by unit and the last move of each first; also returns what each unit's plan moves.
 
-    Raises as `planned`.
+    `done` has the parts of each unit that were taken back already. Raises as `planned`.
     """
     state, left, turns = now, dict[str, LeftPart](), dict[str, GitMove]()
     for name, every in moves.items():
         start = state
         for move in reversed(every):
-            plan = planned(objects, state, move.after, move.before, use, overwrite=overwrite)
+            stay = (done or {}).get(name, ())
+            plan = planned(objects, state, move.after, move.before, use, overwrite=overwrite, done=stay)
             state = plan.wanted
             left |= {each.part: each for each in plan.left}
         if state != start:
             turns[name] = GitMove(start, state)
     return GitPlan(now, state, tuple(left[part] for part in sorted(left))), turns
+
+
+def parts_of(objects: ObjectStore, before: GitStateId, after: GitStateId) -> Iterator[str]:
+    """Yields the parts in which two states differ, by their names in `LeftPart`."""
+    old, new = GitState(objects, before), GitState(objects, after)
+    if EMPTY_TREE in (old.tree, new.tree):
+        yield "repository"
+        return
+    if old.head != new.head:
+        yield "head"
+    yield from map(_text, changed_refs(objects, old, new))
+    if stash_entries(old) != stash_entries(new):
+        yield STASH
+    if old.file(STAGED) != new.file(STAGED):
+        yield "staged"
+    if operation_files(objects, old) != operation_files(objects, new):
+        yield "operation"
+
+
+def changed_refs(objects: ObjectStore, old: GitState, new: GitState) -> list[bytes]:
+    """Returns the branches and tags in which two states differ, ordered."""
+    paths = {change.path for change in changes(objects.read_tree, old.tree, new.tree, differing=objects.differing)}
+    both = old.packed.items() ^ new.packed.items()
+    names = {path for path in (*paths, *(name for name, _ in both)) if path.startswith(_REFS)}
+    return sorted(name for name in names if old.ref(name) != new.ref(name))
 
 
 def operation_files(objects: ObjectStore, state: GitState) -> dict[bytes, bytes]:

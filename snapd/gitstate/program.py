@@ -16,6 +16,8 @@ _SETTINGS = (
     ("core.hooksPath", os.devnull),
     ("core.fsmonitor", "false"),
     ("core.useReplaceRefs", "false"),
+    # a ref that is moved must not be empty after a power loss
+    ("core.fsync", "all"),
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
 )

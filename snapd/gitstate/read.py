@@ -49,7 +49,7 @@ _OWN = re.compile(
     rb"HEAD|MERGE_(?:HEAD|MSG|MODE|RR)|AUTO_MERGE|CHERRY_PICK_HEAD|REVERT_HEAD|BISECT_\w+|config\.worktree"
 )
 """The files in the git directory of a work tree."""
-_PROGRESS = (b"rebase-merge", b"rebase-apply", b"sequencer", b"refs/bisect", b"refs/rewritten")
+PROGRESS = (b"rebase-merge", b"rebase-apply", b"sequencer", b"refs/bisect", b"refs/rewritten")
 """Directories of an operation in progress, whose files git changes in place."""
 _OWN_FILES = (b"info/sparse-checkout",)
 _SHARED = (b"packed-refs", b"config", b"shallow", b"info/exclude", b"objects/info/alternates", b"refs/stash", STASH_LOG)
@@ -258,7 +258,7 @@ class _Reading:
             self._file(shared, name)
         for name in _REFS:
             self._directory(shared, name, stamp=True)
-        for name in _PROGRESS:
+        for name in PROGRESS:
             self._directory(own, name, stamp=False)
         if b"BISECT_LOG" in self._entries:
             self.is_certain = False

@@ -18,20 +18,32 @@ from snapd.failpoints import failpoint
 from snapd.model.errors import os_errors
 from snapd.model.git import STAGED, STASH, GitChange, LeftPart, LeftReason, RefChange
 from snapd.model.snapshot import EMPTY_TREE
-from snapd.model.trees import changes, files
+from snapd.model.trees import files
 from snapd.store.adopt import COPY_BYTES, own_file
-from snapd.store.files.durable import make_directories, read_if_there, remove_any, remove_if_there, write_file
-from snapd.store.maintenance.sweep import remove_tempfiles
+from snapd.store.files.durable import (
+    make_directories,
+    read_if_there,
+    remove_any,
+    remove_if_there,
+    status_if_there,
+    sync_directory,
+    sync_if_there,
+    walked,
+    write_file,
+)
+from snapd.store.maintenance.sweep import OWN_TEMPFILE, remove_tempfiles
 from snapd.store.object_store import ObjectStore
 from snapd.store.objects.loose import loose_files
+from snapd.worktree.fs.system import booted_at, can_sync_together, sync_together
 from snapd.worktree.git.index import GitIndex, MalformedIndex, read_index
 from snapd.worktree.git.repository import Repository, nested_repository
 
 from .change import STASH_LOG, GitState, git_change
 from .index import NO_ID, Staged
 from .objects import ProjectObjects
-from .plan import GitPlan, InUse, operation_files, staged_in, stash_entries
+from .plan import GitPlan, InUse, changed_refs, operation_files, parts_of, staged_in, stash_entries
 from .program import GitProgramFailed, ProjectGit
+from .read import PROGRESS
 
 _REFS = (b"refs/heads/", b"refs/tags/")
 _ID = re.compile(rb"\b[0-9a-f]{40}\b")
@@ -65,6 +77,24 @@ class GitRestorer:
         repository = nested_repository(self._root)
         return InUse() if repository is None else InUse(frozenset(_branches_elsewhere(repository)))
 
+    def clear(self, plan: GitPlan) -> None:
+        """Removes what a restoration left that was killed: files that were to be renamed, and locks of its git.
+
+        A lock from before the machine started is nobody's. Raises `IoError`.
+        """
+        repository = nested_repository(self._root)
+        if repository is None:
+            return
+        with os_errors(repository.git_dir):
+            for lock in self._locks(repository, plan):
+                status = status_if_there(os.fsdecode(lock))
+                if status is not None and status.st_mtime_ns // 1_000_000 < booted_at():
+                    remove_if_there(os.fsdecode(lock))
+            for name in (b"", *PROGRESS, b"logs/refs", b"info"):
+                directory = os.path.join(repository.git_dir, name)
+                for file in filter(OWN_TEMPFILE.fullmatch, map(os.fsdecode, _names(directory))):
+                    remove_if_there(os.path.join(os.fsdecode(directory), file))
+
     def possible(self, plan: GitPlan) -> GitPlan:
         """Returns what of a plan can be done: nothing beside a lock of git's, or without all objects."""
         if plan.is_empty:
@@ -77,7 +107,7 @@ class GitRestorer:
             reason = "missing"
         if reason is None:
             return plan
-        parts = {*(each.part for each in plan.left), *self.parts(plan)}
+        parts = {*(each.part for each in plan.left), *parts_of(self._objects, plan.now, plan.wanted)}
         kept = {each.part: each for each in plan.left}
         left = tuple(kept.get(part, LeftPart(part, reason)) for part in sorted(parts))
         return GitPlan(plan.now, plan.now, left)
@@ -122,28 +152,15 @@ class GitRestorer:
             git = ProjectGit(self._root, repository.git_dir, self._environment)
             restoration = _Restoration(self._objects, self._project, repository, git, plan)
             restoration.run()
-
-    def parts(self, plan: GitPlan) -> Iterator[str]:
-        """Yields the parts that a plan changes, by their names in `LeftPart`."""
-        now, wanted = (GitState(self._objects, state) for state in (plan.now, plan.wanted))
-        if EMPTY_TREE in (now.tree, wanted.tree):
-            yield "repository"
-            return
-        if now.head != wanted.head:
-            yield "head"
-        yield from (name.decode("utf-8", "replace") for name in _changed_refs(self._objects, now, wanted))
-        if stash_entries(now) != stash_entries(wanted):
-            yield STASH
-        if now.file(STAGED) != wanted.file(STAGED):
-            yield "staged"
-        if operation_files(self._objects, now) != operation_files(self._objects, wanted):
-            yield "operation"
+        repository = nested_repository(self._root)
+        # git does not sync refs, and the caller ends the intent
+        _sync(self._root if repository is None else repository.common_dir, is_tree=repository is not None)
 
     def _locks(self, repository: Repository, plan: GitPlan) -> Iterator[bytes]:
         now, wanted = (GitState(self._objects, state) for state in (plan.now, plan.wanted))
         for name in (b"index.lock", b"HEAD.lock"):
             yield os.path.join(repository.git_dir, name)
-        for name in (b"packed-refs", STASH.encode(), *_changed_refs(self._objects, now, wanted)):
+        for name in (b"packed-refs", STASH.encode(), *changed_refs(self._objects, now, wanted)):
             yield os.path.join(repository.common_dir, name + b".lock")
 
     def _are_complete(self, repository: Repository | None, plan: GitPlan) -> bool:
@@ -232,6 +249,8 @@ class GitRestorer:
         for name in names:
             if name.startswith("pack-") and name.endswith((".pack", ".idx", ".rev", ".mtimes", ".promisor")):
                 _own(os.path.join(packs, name), os.path.join(target, "pack", name))
+        for directory, _, _ in walked(target):
+            sync_directory(directory)
 
 
 _REACHED = ("rev-list", "--objects", "--no-object-names", "--stdin")
@@ -281,7 +300,7 @@ class _Restoration:
 
     def _move_refs(self, now: GitState, wanted: GitState) -> None:
         updates, deletes, symbolic = [], [], []
-        for name in _changed_refs(self._objects, now, wanted):
+        for name in changed_refs(self._objects, now, wanted):
             old, new = now.ref(name), wanted.ref(name)
             is_symbolic = any(value is not None and value.startswith("ref:") for value in (old, new))
             if is_symbolic:
@@ -468,14 +487,6 @@ def _intend(git: ProjectGit, root: bytes, staged: Staged, variables: Mapping[str
         git.run("add", "--intent-to-add", "--force", "--", *names, variables=variables)
 
 
-def _changed_refs(objects: ObjectStore, now: GitState, wanted: GitState) -> list[bytes]:
-    paths = {change.path for change in changes(objects.read_tree, now.tree, wanted.tree, differing=objects.differing)}
-    names = {path for path in paths if path.startswith(_REFS)} | {
-        name for name, _ in now.packed.items() ^ wanted.packed.items() if name.startswith(_REFS)
-    }
-    return sorted(name for name in names if now.ref(name) != wanted.ref(name))
-
-
 def _tips(objects: ObjectStore, plan: GitPlan) -> set[str]:
     """Returns the objects that the wanted state names and the present one does not."""
     now, wanted = (GitState(objects, state) for state in (plan.now, plan.wanted))
@@ -483,7 +494,7 @@ def _tips(objects: ObjectStore, plan: GitPlan) -> set[str]:
         names = {path for path, _ in files(objects.read_tree, wanted.tree) if path.startswith(_REFS)}
         refs = sorted(names | {name for name in wanted.packed if name.startswith(_REFS)})
     else:
-        refs = _changed_refs(objects, now, wanted)
+        refs = changed_refs(objects, now, wanted)
     tips = {value for name in refs if (value := wanted.ref(name)) is not None and not value.startswith("ref:")}
     if not wanted.head.startswith("refs/") and wanted.head:
         tips.add(wanted.head)
@@ -546,9 +557,31 @@ def _skeleton(git_dir: str) -> None:
         os.makedirs(os.path.join(git_dir, name), exist_ok=True)
 
 
+def _sync(directory: bytes, *, is_tree: bool) -> None:
+    """Makes a directory durable, and with `is_tree` everything in it."""
+    path = os.fsdecode(directory)
+    with os_errors(path):
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            if can_sync_together(descriptor) and sync_together(descriptor):
+                return
+        finally:
+            os.close(descriptor)
+        for above, _, names in walked(path) if is_tree else ():
+            for name in names:
+                sync_if_there(os.path.join(above, name))
+            sync_directory(above)
+        sync_directory(path)
+
+
 def _own(source: str, target: str) -> None:
     if not os.path.lexists(target):
-        own_file(source, target, COPY_BYTES)
+        # where links are impossible it is a copy: neither a kill nor a power loss may leave half of it
+        aside = f"{target}.tmp"
+        remove_if_there(aside)
+        if own_file(source, aside, COPY_BYTES):
+            sync_if_there(aside)
+            os.rename(aside, target)
 
 
 def _lead_somewhere(alternates: bytes, git_dir: str) -> bool:

@@ -185,7 +185,9 @@ class NothingToUndo(SnapdError):
     """Nothing is left to undo in the session, step, message or workspace."""
 
     kind = "nothingToUndo"
-    default_hint = "'snapd log' shows which steps changed something and are not undone yet"
+    default_hint = (
+        "'snapd log' shows which steps changed something and are not undone yet; those that changed only git need --git"
+    )
 
 
 class NothingToRedo(SnapdError):

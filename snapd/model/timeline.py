@@ -173,6 +173,7 @@ class Reversal:
     moved: tuple[tuple[RelPath, RelPath], ...] = ()  # where a file moved by others was; its name in `left` or `rest`
     operation_id: OperationId | None = None  # None for a step
     git: GitMove | None = None  # what it did to the git state; None if nothing
+    git_rests: bool = False  # for a redo, whether what that operation did to the git state was left
 
     @property
     def name(self) -> StepId | OperationId:
@@ -188,7 +189,8 @@ class UndoneShare:
 
     name: StepId | OperationId
     operation_id: OperationId
-    rest: tuple[RelPath, ...] | None = None  # only these effects, the others were redone; None for all
+    # only these effects, the others were redone; None for all; no effects if only the git state rests
+    rest: tuple[RelPath, ...] | None = None
 
 
 @attrs.frozen

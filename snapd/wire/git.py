@@ -86,8 +86,6 @@ class GitLeft:
 class GitOutcome:
     """What an operation did to the folder's own git. See [Git](#git)."""
 
-    changes: Annotated[
-        GitChange, "What changed, or would change in a dry run; with `left`, what the steps did and what stays."
-    ]
+    changes: Annotated[GitChange, "What changed, or would change in a dry run; with `left`, what the steps did."]
     reasons: Annotated[list[GitLeft] | None, "The parts that were left, and why. Absent if there are none."] = None
     left: Annotated[Literal[True] | None, "True if the request did not ask for git. Otherwise absent."] = None

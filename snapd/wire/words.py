@@ -277,11 +277,15 @@ def git_words(change: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def git_lines(outcome: Mapping[str, Any], how: str, changes: str = "git") -> list[str]:
-    """Describes a `GitOutcome` in lines; `how` is what asks for git as well, `changes` begins the line about it."""
+def git_lines(outcome: Mapping[str, Any], how: str | None, changes: str = "git", *, redone: bool = False) -> list[str]:
+    """Describes a `GitOutcome` in lines.
+
+    `how` is what asks for git as well, None if nothing does any longer; `changes` begins the line about it.
+    """
     words = git_words(outcome["changes"])
     if "left" in outcome:
-        return [f"git stays as it is: {words}; {how} takes that back, too"]
+        stays, verb = ("undone", "redoes that") if redone else ("as it is", "takes that back")
+        return [f"git stays {stays}: {words}" + (f"; {how} {verb}, too" if how else "")]
     reasons = [(each["part"], each["reason"]) for each in outcome.get("reasons", ())]
     left = [f"left in git: {part}: {GIT_PART_REASONS.get(reason, reason)}" for part, reason in reasons]
     return [*([f"{changes}: {words}"] if words else []), *left]

@@ -93,6 +93,10 @@ def reject(_: Work) -> dict[str, Any]:
     return {"result": {"outcome": {"outcome": "selected", "optionId": "reject"}}}
 
 
+def with_git(_: Work) -> dict[str, Any]:
+    return {"result": {"outcome": {"outcome": "selected", "optionId": "allow-with-git"}}}
+
+
 def dismiss(_: Work) -> dict[str, Any]:
     return {"result": {"outcome": {"outcome": "cancelled"}}}
 
@@ -297,8 +301,20 @@ def test_git_stays_unless_it_is_asked_for(work: Work) -> None:
     assert f"Git; git: {move}\n" in work.command("/steps")
     step = next(step["stepId"] for step in work.steps()[::-1] if "partId" not in step)[:SHORTEST]
     said = work.command(f"/undo {step}")
-    stays = f"- git stays as it is: {move}; --git takes that back, too"
-    assert said == f"Nothing was changed: step `{step}` was not undone.\n\n{stays}"
+    stays = f"- git stays as it is: {move}"
+    assert (
+        said == f"Nothing was changed: step `{step}` was not undone.\n\n{stays}; /undo STEP --git takes that back, too"
+    )
+    assert refs(work) == after
+    question = work.questions[0]["toolCall"]["content"][0]["content"]["text"]
+    assert question == f"{stays}; “Go on, with git” takes that back, too\n\nGo on, with git:\n\n- git: {back}"
+    assert work.command(f"/undo {step}", with_git).startswith(f"Undid step `{step}`.\n\n- git: {back}\n")
+    assert refs(work) == before
+    # what the step did stays undone unless git is asked for
+    said = work.command("/redo", reject)
+    question = work.questions[0]["toolCall"]["content"][0]["content"]["text"]
+    assert question.startswith(f"- git stays undone: {move}; “Go on, with git” redoes that, too\n\n")
+    assert work.command("/redo", with_git) == f"Redid the prompt “commit”.\n\n- git: {move}"
     assert refs(work) == after
     said = work.command(f"/undo {step} --git")
     assert said == f"Undid step `{step}`.\n\n- git: {back}\n\n`/redo --git` redoes it."

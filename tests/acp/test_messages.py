@@ -174,7 +174,8 @@ def test_what_a_permission_is_asked_for() -> None:
 
 
 def test_a_permission_of_our_own_in_each_version() -> None:
-    first, second = (json.loads(permission("S", "q", "Take back a?", "- `a`", version)) for version in (1, 2))
+    about = ("S", "q", "Take back a?", "- `a`")
+    first, second = (json.loads(permission(*about, version, offers_git=False)) for version in (1, 2))
     assert first["params"]["toolCall"]["title"] == second["params"]["title"] == "Take back a?"
     assert first["params"]["toolCall"]["content"] == [{"type": "content", "content": {"type": "text", "text": "- `a`"}}]
     assert second["params"]["description"] == "- `a`"
@@ -182,6 +183,9 @@ def test_a_permission_of_our_own_in_each_version() -> None:
     assert asked_for(first["params"])["toolCallId"] == "q"
     assert asked_for(second["params"]) == {}
     assert [option["kind"] for option in second["params"]["options"]] == ["allow_once", "reject_once"]
+    third = json.loads(permission(*about, 1, offers_git=True))
+    names = ["Go on", "Go on, with git", "Change nothing"]
+    assert [option["name"] for option in third["params"]["options"]] == names
 
 
 @pytest.mark.parametrize(

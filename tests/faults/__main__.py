@@ -27,8 +27,8 @@ from .inject import FAULTS
 from .scenarios import SCENARIOS
 from .sweep import Sweep, cases, recoveries
 
-_RECOVERED = ("restore", "undo", "redo")
-_LOST = ("track", "steps", "restore", "undo", "redo", "cleanup")
+_RECOVERED = ("restore", "undo", "redo", "undo_git", "redo_git")
+_LOST = ("track", "steps", "restore", "undo", "redo", "undo_git", "redo_git", "cleanup")
 
 
 @attrs.define

@@ -59,6 +59,9 @@ COMMANDS = {
     "track": Command(SCENARIOS["restore"], lambda _: ["track"], "third", "third", answers=True),
     "restore": Command(SCENARIOS["restore"], lambda known: ["restore", "--yes", known["first"]], "third", "first"),
     "undo": Command(SCENARIOS["undo"], lambda _: ["undo", "--yes", "--session", "s", "--count", "3"], "many", "first"),
+    "undo_git": Command(
+        SCENARIOS["undo_git"], lambda _: ["undo", "--yes", "--git", "--session", "s", "--count", "2"], "many", "first"
+    ),
 }
 
 

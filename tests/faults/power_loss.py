@@ -9,10 +9,13 @@ from __future__ import annotations
 import shutil
 import subprocess
 import threading
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
 from snapd import failpoints
+from snapd.gitstate import restore
+from tests.support.git import run_git
 
 from .checks import Broken, History, verify
 from .forks import Say, run
@@ -45,6 +48,8 @@ def copies(directory: Path, scenario: Scenario, hashes: dict[str, str], at: Iter
         apart()
         for place in _PLACES:
             mount_image(str(directory / place), str(folder / place))
+        if scenario.git:
+            run_git(folder / "work", "init", "-q")
 
         def tell(**what: object) -> None:
             if "folder" in what:
@@ -101,6 +106,8 @@ def _check(
             mount_image(str(directory / f"{place}-{number}"), str(folder / place))
             # of ext4 alone
             shutil.rmtree(folder / place / "lost+found", ignore_errors=True)
+        # whatever is there is from before the machine started again
+        restore.booted_at = lambda: time.time_ns() // 1_000_000
         try:
             verify(scenario, folder, history, hashes, say)
         except Broken as error:

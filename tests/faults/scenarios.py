@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import itertools
+import json
 import os
 import random
 import shutil
@@ -20,10 +22,12 @@ from typing import Any
 
 import attrs
 
+from snapd.core.actions.undo.steps import UndoRequest
 from snapd.core.operations.runner import OperationOptions
 from snapd.core.review.choice import Choice
 from snapd.model.call import Call
 from snapd.model.errors import FileNotInSnapshot
+from snapd.model.snapshot import Outcome
 from snapd.sharing.handover import HandoverOptions
 from snapd.store import adopt
 from snapd.store import object_store as batch
@@ -102,10 +106,11 @@ class Act:
         self.say(ack=[tree, state])
         return tree
 
-    def step(self, state: str) -> str:
-        """An agent's step that leads to a state."""
+    def step(self, state: str, work: Callable[[], None] = lambda: None) -> str:
+        """An agent's step that leads to a state, and does something more."""
         step = self.agents.begin(SESSION)
         self.become(state)
+        work()
         ended = self.agents.end(step)
         assert ended.step.to is not None
         self.say(ack=[ended.step.to.tree.hex(), state], step=step)
@@ -331,6 +336,133 @@ def _steps(act: Act) -> None:
     act.step("third")
     act.step("many")
     act.bench.close()
+
+
+# -- the project's git
+
+
+def _git_says(act: Act) -> list[str]:
+    """What git says of the project, and nothing if there is no repository."""
+    folder = act.bench.root
+    if not (folder / ".git").exists():
+        return []
+    questions = (
+        ("for-each-ref",),
+        ("rev-parse", "--symbolic-full-name", "HEAD"),
+        ("ls-files", "-s"),
+        ("stash", "list", "--format=%H %gs"),
+        ("status", "--porcelain=v2", "--branch"),
+    )
+    is_bisecting = (folder / ".git" / "BISECT_START").exists()
+    return [f"bisecting: {is_bisecting}", *(run_git(folder, *words).decode() for words in questions)]
+
+
+def _note_git(act: Act, state: str) -> None:
+    """Has `_git_is_as_noted` know what git says of a state."""
+    notes = act.bench.folder / "git.json"
+    known = json.loads(notes.read_text()) if notes.exists() else {}
+    notes.write_text(json.dumps({**known, state: _git_says(act)}))
+
+
+def _prepare_git(act: Act) -> None:
+    """A step that changes everything of git that snapd records, and one that deletes the repository."""
+    folder = act.bench.root
+    run = functools.partial(run_git, folder)
+    act.become("first")
+    run("add", ".")
+    run("commit", "-q", "-m", "one")
+    run("branch", "topic")
+    for number in range(2):
+        (folder / "a.txt").write_bytes(lines(20 + number))
+        run("stash", "-q")
+    act.become("first")
+    act.open()
+    act.agents.start(SESSION)
+    _note_git(act, "first")
+
+    def change() -> None:
+        run("add", "-A")
+        run("commit", "-q", "-m", "two")
+        run("branch", "-f", "topic")
+        run("checkout", "-q", "-b", "new")
+        run("tag", "v1", "HEAD~1")
+        run("stash", "drop", "-q", "stash@{1}")
+        run("rm", "-q", "--cached", "moved")
+        run("bisect", "start")
+        _note_git(act, "second")
+
+    act.step("second", change)
+    act.step("many", lambda: shutil.rmtree(folder / ".git"))
+    _note_git(act, "many")
+    act.bench.close()
+
+
+def _prepare_git_undone(act: Act) -> None:
+    _prepare_git(act)
+    act.open()
+    act.change("many", "first", lambda: _turn_git(act, 2))
+    act.bench.close()
+
+
+def _turn_git(act: Act, undo: int = 0, redo: int = 0) -> Outcome:
+    """Undoes or redoes so many steps together with what they did to git."""
+    options = OperationOptions("merge", False, False, git=True)
+    steps = act.bench.workspace.undo_steps
+    turning = (
+        steps.undo(UndoRequest(SESSION, undo), options, Call()) if undo else steps.redo(SESSION, redo, options, Call())
+    )
+    return turning.outcome
+
+
+def _undo_git(act: Act) -> None:
+    act.open()
+    act.settle()
+    if act.agents.counts(SESSION) == (2, 0):
+        act.change("many", "second", lambda: _turn_git(act, undo=1))
+    if act.agents.counts(SESSION) == (1, 1):
+        act.change("second", "first", lambda: _turn_git(act, undo=1))
+    act.bench.close()
+
+
+def _redo_git(act: Act) -> None:
+    act.open()
+    act.settle()
+    if act.agents.counts(SESSION) == (0, 2):
+        act.change("first", "second", lambda: _turn_git(act, redo=1))
+    if act.agents.counts(SESSION) == (1, 1):
+        act.change("second", "many", lambda: _turn_git(act, redo=1))
+    act.bench.close()
+
+
+def _git_is_as_noted(act: Act) -> None:
+    """Git is as it was when the files were these, now and wherever an undo or a redo leads."""
+    folder = act.bench.root
+    # of the checks before this one
+    (folder / "afterwards").unlink()
+    notes = json.loads((act.bench.folder / "git.json").read_text())
+
+    def check() -> str | None:
+        found = act.bench.read()
+        state = next((name for name in notes if dict(act.states[name]) == found), None)
+        if state is not None:
+            assert _git_says(act) == notes[state], state
+        if (folder / ".git").exists():
+            assert run_git(folder, "fsck", "--no-dangling") == b""
+            # git clears what it leaves aside itself when the power is lost, such as `tmp_pack_*`, with `git gc`
+            left = [path for path in (folder / ".git").rglob("*") if path.name.endswith((".lock", ".tmp"))]
+            assert not left, left
+        return state
+
+    state = check()
+    if state is None:
+        # files were left, and git with them
+        return
+    done = act.agents.counts(SESSION)[0]
+    assert state == ("first", "second", "many")[done]
+    for undo, redo, wanted in ((done, 0, "first"), (0, 2, "many")):
+        if undo or redo:
+            assert _turn_git(act, undo, redo).applied
+        assert check() == wanted
 
 
 # -- other machines
@@ -567,6 +699,10 @@ SCENARIOS = {
         Scenario("follow", STATES, _prepare_one, _follow, small=_SMALL_JOURNAL, after=_nothing_falls_between),
         Scenario("undo", STATES, _prepare_steps, _undo, small=_ONE_THREAD, moves=True),
         Scenario("redo", STATES, _prepare_undone, _redo, small=_ONE_THREAD, moves=True),
+        Scenario("undo_git", STATES, _prepare_git, _undo_git, git=True, small=_ONE_THREAD, after=_git_is_as_noted),
+        Scenario(
+            "redo_git", STATES, _prepare_git_undone, _redo_git, git=True, small=_ONE_THREAD, after=_git_is_as_noted
+        ),
         Scenario(
             "recover_restore", STATES, _prepare_two, recover, killed=("restore", Fault("kill", "apply.exchanged", 2))
         ),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from snapd.core.operations.runner import OperationOptions
+from tests.core.actions.reviewing import Reviewer
 from tests.support.workspace import outcomes
 
 from .oracle import ENVIRONMENT, git
@@ -73,7 +74,7 @@ def test_what_git_brought_is_nobodys(
     became = all_of(folder)
     assert became != was
     assert agents.files(step) == {}
-    assert agents.bench.workspace.reviews.list() == () if hasattr(agents.bench.workspace, "reviews") else True
+    assert Reviewer(agents).pending() == {}
     outcome = undo(agents, step, PLAIN)
     assert set(outcomes(outcome).values()) == {"unchanged:byGit"}
     assert all_of(folder) == became

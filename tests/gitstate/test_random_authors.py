@@ -49,9 +49,10 @@ class History:
         self.steps: list[str] = []
 
     def _advance(self) -> None:
-        """Lets ten seconds pass, for snapd and for git: git's dates are in seconds."""
-        self._ahead += 10
-        now = f"{self._real() // 1_000_000_000 + self._ahead} +0000"
+        """Lets twenty seconds pass, for snapd and for git."""
+        self._ahead += 20
+        # whatever a step commits is dated after its beginning, however slow the machine is
+        now = f"{self._real() // 1_000_000_000 + self._ahead + 10} +0000"
         for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"):
             self._monkeypatch.setitem(ENVIRONMENT, name, now)
 

@@ -8,12 +8,14 @@ from contextlib import suppress
 from pathlib import Path
 from random import Random
 
+import attrs
 import pytest
 
 from snapd import failpoints
 from snapd.core.actions.undo.steps import UndoRequest
 from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
+from snapd.model.errors import NothingToRedo
 from snapd.model.snapshot import Outcome
 from tests.support.amounts import amount
 from tests.support.sessions import Agents, at_work
@@ -28,9 +30,9 @@ def undo(agents: Agents, step: str, options: OperationOptions = WITH_GIT) -> Out
     return agents.bench.workspace.undo_steps.undo(UndoRequest("s", 1, step), options, Call()).outcome
 
 
-def redo(agents: Agents) -> Outcome:
+def redo(agents: Agents, options: OperationOptions = WITH_GIT) -> Outcome:
     """Redoes what was undone last."""
-    return agents.bench.workspace.undo_steps.redo("s", 1, WITH_GIT, Call()).outcome
+    return agents.bench.workspace.undo_steps.redo("s", 1, options, Call()).outcome
 
 
 def with_git(tmp_path: Path) -> tuple[Agents, Path]:
@@ -91,6 +93,9 @@ def test_without_git_nothing_of_it_changes(tmp_path: Path) -> None:
     # the rest is taken back when git is asked for
     undo(agents, step)
     assert "topic" in git(folder, "branch")
+    # a redo says what the step did, as the undo did
+    redone = redo(agents, OperationOptions("merge", by_name=False, dry_run=True))
+    assert redone.git == outcome.git
 
 
 @pytest.mark.parametrize("seed", range(amount(12, 300)))
@@ -246,3 +251,55 @@ def test_an_answer_names_the_upstream_that_keeps_what_goes_back(tmp_path: Path) 
         # git says so of the branch as it is now
         track = git(folder, "for-each-ref", "--format=%(upstream:track)", "refs/heads/main")
         assert ("behind" in track) == expected
+
+
+def test_a_redo_without_git_leaves_git_to_another_redo(tmp_path: Path) -> None:
+    agents, folder = with_git(tmp_path)
+    steps = agents.bench.workspace.undo_steps
+    was = all_of(folder)
+
+    def commit() -> None:
+        (folder / "a").write_text("fourth")
+        git(folder, "commit", "-qam", "fourth")
+        git(folder, "branch", "-D", "topic")
+
+    step = agents.step("s", commit)
+    became = all_of(folder)
+    undo(agents, step)
+    steps.redo("s", 1, attrs.evolve(WITH_GIT, git=False), Call())
+    assert State.of(folder).refs == was[0].refs
+    with pytest.raises(NothingToRedo, match="nothing to redo"):
+        steps.redo("s", 1, attrs.evolve(WITH_GIT, git=False), Call())
+    assert agents.counts("s") == (1, 0)
+    outcome = redo(agents)
+    assert outcome.git is not None
+    assert outcome.git.reasons is None
+    assert all_of(folder) == became
+    undo(agents, step)
+    assert all_of(folder) == was
+
+
+def test_what_was_left_of_git_goes_back_with_the_next_undo(tmp_path: Path) -> None:
+    agents, folder = with_git(tmp_path)
+
+    def change() -> None:
+        git(folder, "tag", "v1")
+        git(folder, "branch", "-f", "topic", "HEAD")
+
+    topic = git(folder, "rev-parse", "topic")
+    step = agents.step("s", change)
+    git(folder, "worktree", "add", "-q", "../elsewhere", "topic")
+    left = undo(agents, step).git
+    assert left is not None
+    assert [(each.part, each.reason) for each in left.reasons or ()] == [("refs/heads/topic", "checkedOutElsewhere")]
+    assert "v1" not in git(folder, "tag")
+    git(folder, "worktree", "remove", "../elsewhere")
+    # what is somebody else's by now
+    git(folder, "tag", "v1")
+    rest = undo(agents, step).git
+    assert rest is not None
+    assert rest.reasons is None
+    assert git(folder, "rev-parse", "topic") == topic
+    assert "v1" in git(folder, "tag")
+    redo(agents)
+    assert git(folder, "rev-parse", "topic") == git(folder, "rev-parse", "main")

@@ -248,7 +248,7 @@ def test_git_goes_back_by_a_key_in_the_plan(neovim: Callable[..., Neovim], agent
     editor.tells(f"undid “commit”: no file had to be changed. {back}.")
     assert run_git(agent.folder, "for-each-ref").decode() == before
     editor.press("r")
-    editor.shows("Redo what was undone last?", "git stays as it is")
+    editor.shows("Redo what was undone last?", f"git stays undone: {moved}; g redoes that, too", "g   redo git, too")
     editor.type("g")
     editor.shows(f"git: {moved}", "g   leave git as it is")
     editor.type("y")
@@ -276,3 +276,5 @@ def test_git_is_in_the_words_of_every_face(neovim: Callable[..., Neovim]) -> Non
     reasons = [{"part": "head", "reason": "moved"}, {"part": "refs/stash", "reason": "unheard-of"}]
     for outcome in ({"changes": every, "left": True}, {"changes": {"refs": []}, "reasons": reasons}):
         assert editor.lua("return require('snapd.words').git_lines(...)", outcome, "g") == git_lines(outcome, "g")
+        redone = editor.lua("return require('snapd.words').git_lines(...)", outcome, "g", True)
+        assert redone == git_lines(outcome, "g", redone=True)

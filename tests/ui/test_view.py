@@ -219,7 +219,7 @@ async def test_git_goes_back_by_a_key_in_the_question(client: Client, project: s
         assert run_git(project, "for-each-ref").decode() == before
         assert read(project, "new.txt") is None
         await view.press("r")
-        await view.answer("g", "git stays as it is")
+        await view.answer("g", f"git stays undone: {moved}; g redoes that, too")
         await view.answer("y", f"git: {moved}")
         await view.until(lambda: run_git(project, "for-each-ref").decode() == after, "the redo")
 

@@ -734,7 +734,7 @@ class GitLeft(TypedDict):
 
 class _GitOutcomeRequired(TypedDict):
     changes: GitChange
-    """What changed, or would change in a dry run; with `left`, what the steps did and what stays."""
+    """What changed, or would change in a dry run; with `left`, what the steps did."""
 
 
 class GitOutcome(_GitOutcomeRequired, total=False):

@@ -434,7 +434,7 @@ export interface GitLeft {
 
 /** What an operation did to the folder's own git. See Git. */
 export interface GitOutcome {
-  /** What changed, or would change in a dry run; with `left`, what the steps did and what stays. */
+  /** What changed, or would change in a dry run; with `left`, what the steps did. */
   changes: GitChange;
   /** The parts that were left, and why. Absent if there are none. */
   reasons?: GitLeft[];

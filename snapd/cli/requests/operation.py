@@ -144,7 +144,7 @@ def _planned(
     head = unit_lines(painter, plan, _PLANNED[method]) if method in _PLANNED else []
     head += _signed(painter, method, params, plan)
     tail = [*excerpts(painter, plan), total(painter, plan), *_lost_lines(painter, method, plan)]
-    tail += _git_lines(painter, plan, "would change git")
+    tail += _git_lines(painter, method, plan, "would change git", "--git")
     overwritten = {file for file, decision in (params.get("decisions") or {}).items() if decision == "overwrite"}
     if options.on_conflict == "overwrite" or overwritten:
         tail = [*format_overwritten(painter, plan, overwritten), *tail]
@@ -186,21 +186,24 @@ def _print_done(
         tail = [how, *tail]
     room = visible_file_count(len(head) + len(tail) + 1, everything=options.all_files, terminal=sys.stdout.isatty())
     lost = _lost_lines(painter, method, result)
-    # once it is undone, only its name leads to a step
-    name = only_whole_step(result["steps"]) if method == "session/undo" else None
-    git = _git_lines(painter, result, "git", "--git" if name is None else f"'snapd undo {short(name)} --git'")
+    how = "'snapd redo --git'" if method == "session/redo" else None
+    if method == "session/undo":
+        # once it is undone, only its name leads to a step
+        name = only_whole_step(result["steps"])
+        how = f"'snapd undo {'STEP' if name is None else short(name)} --git'"
+    git = _git_lines(painter, method, result, "git", how)
     for line in [*head, *file_lines(painter, result, room, planned=False), *lost, *git]:
         print(line)
     for line in tail:
         print(painter.paint(line, "dim"))
 
 
-def _git_lines(painter: Painter, result: dict[str, Any], changes: str, how: str = "--git") -> list[str]:
-    """Returns lines about the folder's own git; `changes` begins the one about what changes, `how` takes it back."""
+def _git_lines(painter: Painter, method: str, result: dict[str, Any], changes: str, how: str | None) -> list[str]:
+    """Returns lines about the folder's own git; see `git_lines`."""
     if "git" not in result:
         return []
     git = result["git"]
-    lines = [printable(line) for line in git_lines(git, how, changes)]
+    lines = [printable(line) for line in git_lines(git, how, changes, redone=method == "session/redo")]
     changed = int(moves_git(git))
     colour = "yellow" if "left" in git else "red"
     return [*lines[:changed], *(painter.paint(line, colour) for line in lines[changed:])]
@@ -257,9 +260,8 @@ def undo_command_of(method: str, params: dict[str, Any], result: dict[str, Any])
     if not units:
         return None
     # a named step is redone together with its parts
-    if len(units) == 1 or params.get("stepId") is not None:
-        return "'snapd redo' redoes it"
-    return f"'snapd redo --count {len(units)}' redoes it"
+    count = "" if len(units) == 1 or params.get("stepId") is not None else f" --count {len(units)}"
+    return f"'snapd redo{count}{' --git' if moves_git(result.get('git')) else ''}' redoes it"
 
 
 def advice(options: argparse.Namespace, method: str, result: dict[str, Any]) -> list[str]:

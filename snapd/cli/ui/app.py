@@ -466,7 +466,7 @@ class TerminalView(App[None]):
                 return
             self.diff.choose_nothing()
             conflict = any(file["outcome"] == "conflict" for file in outcome["files"])
-            texts = [operations.outcome_text(outcome), "" if conflict else operation.way_back]
+            texts = [operations.outcome_text(operation, outcome), "" if conflict else operation.way_back]
             self.notify(" ".join(filter(None, texts)), severity="warning" if conflict else "information", markup=False)
 
         self.work(work, done)

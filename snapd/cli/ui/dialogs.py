@@ -151,7 +151,7 @@ class Question(Dialog["dict[str, str] | Operation | bool | None"]):
             add(CONFLICT_HELP.rstrip() if self._conflicts else _EXPLANATION, "dim")
         add("")
         steps = steps_of(self._plan)
-        for step in steps if len(steps) > 1 or self._operation.method == "session/redo" else ():
+        for step in steps if len(steps) > 1 or self._operation.is_redo else ():
             add(f"step     {step}")
         # in the order of the questions
         for at, row in enumerate(self._conflicts[:_MOST_FILES]):
@@ -165,7 +165,7 @@ class Question(Dialog["dict[str, str] | Operation | bool | None"]):
             add("No file would change.")
         if (left := max(0, len(lines) - _MOST_FILES) + max(0, len(self._conflicts) - _MOST_FILES)) > 0:
             add(f"… and {left} more files", "dim")
-        for git_line in git_lines_of(self._plan, "g"):
+        for git_line in git_lines_of(self._operation, self._plan, "g"):
             add(git_line, "yellow")
         return text
 

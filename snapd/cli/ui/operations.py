@@ -51,6 +51,11 @@ class Operation:
         """Whether it takes back what steps did to git, too."""
         return "git" in self.params
 
+    @property
+    def is_redo(self) -> bool:
+        """Whether it does again what was undone."""
+        return self.method == "session/redo"
+
     def turn_git(self) -> Operation:
         """Returns the same with git, or without it."""
         others = {name: value for name, value in self.params.items() if name != "git"}
@@ -227,12 +232,14 @@ def is_as_decided(plan: dict[str, Any], decisions: dict[str, str]) -> bool:
     return not undecided(plan, decisions) and all(decisions.get(file) == "overwrite" for file in changed)
 
 
-def outcome_text(outcome: dict[str, Any]) -> str:
+def outcome_text(operation: Operation, outcome: dict[str, Any]) -> str:
     """Describes what was done, in a sentence or two."""
     done = sum(file["outcome"] in _DONE for file in outcome["files"])
     left = [file for file in outcome["files"] if file["outcome"] not in _DONE and "reason" in file]
     changed = f"{done} file{'' if done == 1 else 's'} changed" if done else "No file was changed"
-    git = "".join(f" {line}." for line in git_lines_of(outcome, "undo with g"))
+    git = "".join(
+        f" {line}." for line in git_lines_of(operation, outcome, "redo with g" if operation.is_redo else "undo with g")
+    )
     if not left:
         return f"{changed}.{git}"
     first = left[0]
@@ -241,6 +248,7 @@ def outcome_text(outcome: dict[str, Any]) -> str:
     return f"{changed}. Left as it is: {printable(first['file'])}{reason}{more}.{git}"
 
 
-def git_lines_of(outcome: dict[str, Any], how: str) -> list[str]:
-    """Describes what becomes of git; `how` is what takes it back."""
-    return [printable(line) for line in git_lines(outcome["git"], how)] if "git" in outcome else []
+def git_lines_of(operation: Operation, outcome: dict[str, Any], how: str | None) -> list[str]:
+    """Describes what becomes of git; see `git_lines`."""
+    lines = git_lines(outcome["git"], how, redone=operation.is_redo) if "git" in outcome else []
+    return [printable(line) for line in lines]

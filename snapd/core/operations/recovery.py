@@ -175,7 +175,7 @@ def _is_anything(turn: Reversal) -> bool:
         # the interrupted operation of an older snapd
         return True
     remains = turn.rest if turn.again is not None else turn.state == "partly"
-    return bool(turn.effects or turn.made_directories or turn.removed_directories) or not remains
+    return bool(turn.effects or turn.made_directories or turn.removed_directories or turn.git) or not remains
 
 
 def _as_done(turn: Reversal, left: Mapping[RelPath, FileOutcome]) -> Reversal:

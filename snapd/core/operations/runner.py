@@ -14,7 +14,7 @@ from snapd.core.compare.file_diff import as_text, describe, unified
 from snapd.core.compare.text import TextDiffer
 from snapd.failpoints import failpoint
 from snapd.gitstate.change import git_change
-from snapd.gitstate.plan import GitPlan, plan_in_turn
+from snapd.gitstate.plan import GitPlan, parts_of, plan_in_turn
 from snapd.model.call import Call
 from snapd.model.git import NO_GIT, GitMove, GitOutcome, LeftPart, net
 from snapd.model.plan import CapturedFile, Plan
@@ -89,6 +89,9 @@ class Request:
     arriving: Arriving | None = None  # see `Writer.carry_out`
     # by the name of a step or an operation, the changes of the git state to take back, in the order of the request
     git: Mapping[str, Sequence[GitMove]] = attrs.field(factory=dict)
+    git_done: Mapping[str, Collection[str]] = attrs.field(
+        factory=dict
+    )  # the parts of each that were taken back already
     shared_git: Sequence[GitMove] = ()  # those that stay, because another session may have made them
     events: Collection[object] = ()  # names of the other events to record, which are part of what the client confirms
 
@@ -124,7 +127,13 @@ class Runner:
         patch = request.patch(StartState(request.seen, before, options, unsaved))
         plan = planner.plan(patch, call)
         git, outcome_of_git, turns = self._plan_git(request)
-        patch = attrs.evolve(patch, turned=tuple(attrs.evolve(turn, git=turns.get(turn.name)) for turn in patch.turned))
+        # a redo leaves git unless the request asks for it, and where it was changed since
+        left = request.git.keys() - turns.keys() if not options.git or git.left else ()
+        turned = (
+            attrs.evolve(turn, git=turns.get(turn.name), git_rests=turn.again is not None and turn.name in left)
+            for turn in patch.turned
+        )
+        patch = attrs.evolve(patch, turned=tuple(turned))
         operation = Operated(
             secrets.token_hex(16),
             request.kind,
@@ -167,13 +176,18 @@ class Runner:
             return GitPlan(NO_GIT, NO_GIT), None, {}
         if not request.options.git:
             moves = [*request.shared_git, *(move for every in reversed([*request.git.values()]) for move in every)]
+            if request.kind in ("redo", "unrevert"):
+                # they were recorded as the undo made them
+                moves = [GitMove(move.after, move.before) for move in reversed(moves)]
             change = net(git_change(self._store, move.before, move.after) for move in moves)
             return GitPlan(now, now), None if change is None else GitOutcome(change, left=True), {}
         restorer = self._writer.git_restorer
         overwrite = request.options.on_conflict == "overwrite"
-        plan, turns = plan_in_turn(self._store, now, request.git, restorer.in_use(), overwrite=overwrite)
+        plan, turns = plan_in_turn(
+            self._store, now, request.git, restorer.in_use(), overwrite=overwrite, done=request.git_done
+        )
         possible = restorer.possible(plan)
-        shared = {part for move in request.shared_git for part in restorer.parts(GitPlan(move.after, move.before))}
+        shared = {part for move in request.shared_git for part in parts_of(self._store, move.after, move.before)}
         left = (*possible.left, *(LeftPart(part, "shared") for part in sorted(shared)))
         possible = attrs.evolve(possible, left=left)
         outcome = GitOutcome(restorer.compare(possible), possible.left or None)

@@ -419,6 +419,7 @@ class Writer:
         if now is None:
             return
         plan = planned(self._store, now, move.before, move.after, self.git_restorer.in_use(), is_resumed=True)
+        self.git_restorer.clear(plan)
         try:
             self.git_restorer.restore(self.git_restorer.possible(plan))
         except GitProgramFailed as error:

@@ -216,7 +216,8 @@ def _changed(
     rows = sorted(outcome["files"], key=lambda row: _ORDER.get(row["outcome"], len(_ORDER)))
     left = sum(row["outcome"] in _ORDER for row in rows)
     details = outcome["details"]
-    how = "`undo` with `step` and `git`" if status == "done" else "`git`"
+    is_redo = action.method == "session/redo"
+    how = "`git`" if status != "done" else "`redo` with `git`" if is_redo else "`undo` with `step` and `git`"
     diff, cut_note = cut(details["diff"])
     return ChangeResult(
         status=status,
@@ -232,7 +233,7 @@ def _changed(
         diff=diff,
         steps=[structure(step, ReversedStep) for step in outcome["steps"]] if "steps" in outcome else None,
         before=outcome["before"] if status == "done" else None,
-        git=git_lines(outcome["git"], how) if "git" in outcome else None,
+        git=git_lines(outcome["git"], how, redone=is_redo) if "git" in outcome else None,
         unanswered=unanswered or None,
         differs=differs or None,
     )

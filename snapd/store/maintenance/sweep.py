@@ -64,7 +64,7 @@ PACK_ENDINGS = ("idx", "pack", "rev", "bitmap", "mtimes")
 AGE = 3600
 """How long files of git are left, in seconds."""
 
-_OWN = re.compile(r"tmp_[a-z]+_[0-9a-f]{16}.*|.+\.[0-9a-f]{12}\.tmp")
+OWN_TEMPFILE = re.compile(r"tmp_[a-z]+_[0-9a-f]{16}.*|.+\.[0-9a-f]{12}\.tmp")
 """The names of `loose`, `pack_writer` and `adopt`; and those of `durable` and of the state of the work tree."""
 _GITS = re.compile(r"\.?tmp[-_].+|.+\.lock")
 """The names of git; `refs.database` uses git's locks."""
@@ -307,7 +307,7 @@ def remove_tempfiles(path: str, *, at_once: bool = False) -> int:
         owner = status_if_there(os.path.join(path, OWNER))
         owned = 0 if owner is None else owner.st_ctime_ns
         for file, name in _files(path):
-            is_own = _OWN.fullmatch(name)
+            is_own = OWN_TEMPFILE.fullmatch(name)
             status = status_if_there(file) if is_own or _GITS.fullmatch(name) else None
             if status is None or not stat.S_ISREG(status.st_mode):
                 continue

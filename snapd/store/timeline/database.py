@@ -524,9 +524,9 @@ def _end_redoing(connection: sqlite3.Connection, step_id: StepId) -> None:
 
 
 def _do_again(connection: sqlite3.Connection, turned: Reversal) -> None:
-    """Applies the redo of an undone item, except for some paths (`Reversal.rest`)."""
+    """Applies the redo of an undone item, except for some paths (`Reversal.rest`) and the git state."""
     which = (turned.name, turned.again)
-    if turned.rest:
+    if turned.rest or turned.git_rests:
         values = (encode_claims(turned.rest), *which)
         _one(connection, "UPDATE undone SET rest = ? WHERE name = ? AND operation_id = ?", *values)
     else:

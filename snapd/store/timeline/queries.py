@@ -117,7 +117,8 @@ TALLY = """
 SELECT
     (SELECT COUNT(*) FROM steps WHERE session_id = ?1 AND state IN ('applied', 'partly') AND is_empty = 0),
     -- a cross join begins with what was undone, which is little
-    (SELECT COUNT(DISTINCT step_id) FROM undone CROSS JOIN steps USING (step_id) WHERE redoable AND session_id = ?1)
+    (SELECT COUNT(DISTINCT step_id) FROM undone CROSS JOIN steps USING (step_id)
+        WHERE redoable AND rest IS NOT '[]' AND session_id = ?1)
 """
 """How many steps of a session can be undone, according to the kept summaries, and how many redone."""
 REMARKS = """

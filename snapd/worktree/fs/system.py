@@ -16,6 +16,7 @@ import errno
 import os
 import struct
 import sys
+import time
 
 import attrs
 
@@ -203,3 +204,9 @@ def birth_ns(directory: int, name: bytes) -> int | None:
         return None
     whole, rest = _TIME.unpack_from(buffer)
     return int(whole) * 1_000_000_000 + int(rest)
+
+
+def booted_at() -> int:
+    """Returns when the machine started, in milliseconds since 1970; 0 if unknown."""
+    clock = getattr(time, "CLOCK_BOOTTIME", None)
+    return 0 if clock is None else int((time.time() - time.clock_gettime(clock)) * 1000)

@@ -12,6 +12,7 @@ from snapd_client import Client, to_uri
 from snapd.sharing.sessions import SHORTEST
 from tests.cli.running import Terminal
 from tests.cli.steps import numbered, put, read, take
+from tests.support.git import run_git
 
 if TYPE_CHECKING:
     from tests.cli.running import Home
@@ -512,3 +513,38 @@ def test_a_plan_is_insisted_on(home: Home, project: str, steps: list[str]) -> No
     assert home.ok(project, "undo", "--expect", error["outcome"]["plan"]).startswith(f"undone    {newer[:SHORTEST]} ")
     assert home.ok(project, "undo", "--expect", shown).startswith(f"undone    {steps[2][:SHORTEST]} ")
     assert home.run(project, "revert", "-p", "--expect", shown).code == 2
+
+
+def test_git_stays_unless_it_is_asked_for(home: Home, project: str) -> None:
+    run_git(project, "init", "-qb", "main")
+    run_git(project, "add", "--all")
+    run_git(project, "commit", "-q", "-m", "first")
+    main = run_git(project, "rev-parse", "--short=7", "HEAD").decode().strip()
+    begun = home.ok(project, "step", "begin", "--session", "claude").strip()
+    run_git(project, "branch", "topic")
+    home.ok(project, "step", "end", begun)
+    none = home.run(project, "undo", "--yes")
+    assert (none.code, "those that changed only git need --git" in none.err) == (1, True)
+    name = begun[:SHORTEST]
+    created, deleted = f"branch topic created at {main}", "branch topic deleted"
+    shown = home.ok(project, "undo", "--dry-run", begun).splitlines()
+    assert shown[-1] == f"git stays as it is: {created}; --git takes that back, too"
+    assert home.ok(project, "undo", "--git", "--dry-run").splitlines()[-1] == f"would change git: {deleted}"
+    lines = home.ok(project, "undo", "--git", "--yes").splitlines()
+    assert lines[0].startswith(f"undone    {name}")
+    assert lines[1:3] == [f"git: {deleted}", "'snapd redo --git' redoes it"]
+    assert run_git(project, "branch", "--list", "topic") == b""
+    shown = home.ok(project, "redo", "--dry-run").splitlines()
+    assert shown[-1] == f"git stays undone: {created}; --git redoes that, too"
+    assert f"git: {created}" in home.ok(project, "redo", "--git", "--yes").splitlines()
+    put(project, {"f.txt": b"f\n"})
+    both = home.ok(project, "step", "begin", "--session", "claude").strip()
+    put(project, {"f.txt": b"g\n"})
+    run_git(project, "branch", "other")
+    home.ok(project, "step", "end", both)
+    stays = (
+        f"git stays as it is: branch other created at {main}; 'snapd undo {both[:SHORTEST]} --git' takes that back, too"
+    )
+    assert stays in home.ok(project, "undo", "--yes").splitlines()
+    home.ok(project, "undo", both[:SHORTEST], "--git", "--yes")
+    assert run_git(project, "branch", "--list", "other") == b""

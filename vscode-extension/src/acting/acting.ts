@@ -68,13 +68,18 @@ export class Acting {
   }
 
   async #report(performed: Performed): Promise<void> {
-    const { action, acted, overwritten } = performed;
+    const { action, acted, overwritten, isRedo } = performed;
     const { ui } = this.#world;
     const kept =
       overwritten.length === 0
         ? undefined
         : `What was overwritten in ${listed(overwritten.map(({ file }) => file))} stays in ${snapshotName(acted.before)}.`;
-    const sentences = [report(action.done(acted), acted.files), gitReport(acted.git), kept, action.besides?.(acted)];
+    const sentences = [
+      report(action.done(acted), acted.files),
+      gitReport(acted.git, isRedo),
+      kept,
+      action.besides?.(acted),
+    ];
     const message = sentences.filter((sentence) => sentence !== undefined && sentence !== "").join(" ");
     const inConflict = conflicts(acted.files).length > 0;
     // if nothing of a step could be undone or redone, there is nothing to reverse

@@ -91,10 +91,10 @@ export function report(done: string, files: readonly FileOutcome[]): string {
 }
 
 /** What became of git, in sentences; empty for nothing. */
-export function gitReport(git: GitOutcome | undefined): string {
+export function gitReport(git: GitOutcome | undefined, isRedo = false): string {
   if (git === undefined) return "";
   const words = gitWords(git.changes);
-  if (git.left === true) return `Git stays as it is: ${words}.`;
+  if (git.left === true) return `Git stays ${isRedo ? "undone" : "as it is"}: ${words}.`;
   return [...(words === "" ? [] : [`Git: ${words}.`]), ...gitReasons(git).map((why) => `Left in git: ${why}.`)].join(
     " ",
   );

@@ -32,6 +32,8 @@ export interface Performed {
   readonly acted: Acted;
   /** The files that were written over because that was decided. */
   readonly overwritten: readonly FileOutcome[];
+  /** Whether it did steps again. */
+  readonly isRedo: boolean;
 }
 
 /** What an action would do now; without a call, no request is needed. */
@@ -103,12 +105,13 @@ export async function perform(action: Action, world: World): Promise<Performed |
       agreement = agreed;
       continue;
     }
-    if (call === undefined) return { action, acted, overwritten: [] };
+    if (call === undefined) return { action, acted, overwritten: [], isRedo: false };
     const done = await send(folder, call, acted, decisions);
     // something moved in between: it is foretold anew
     if (done === undefined) continue;
     const overwritten = written(done.files).filter((file) => decisions.get(exactName(file)) === "overwrite");
-    return { action, acted: { ...done, files: [...done.files, ...forecast.leftOut] }, overwritten };
+    const files = [...done.files, ...forecast.leftOut];
+    return { action, acted: { ...done, files }, overwritten, isRedo: isRedo(call) };
   }
 }
 
@@ -126,6 +129,10 @@ async function foresee(
   return { call, leftOut, acted: { ...acted, files: [...acted.files, ...leftOut] } };
 }
 
+function isRedo(call: ActingCall | undefined): boolean {
+  return call?.method === "session/redo";
+}
+
 /** Has the user decide whether git goes along; resolves with undefined if the action is not to be done. */
 async function chooseGit(
   action: Action,
@@ -133,7 +140,7 @@ async function chooseGit(
   note: string,
   { ui }: World,
 ): Promise<GitChoice | undefined> {
-  const without = (await foresee(action, folder, NONE.decisions)).acted;
+  const { call, acted: without } = await foresee(action, folder, NONE.decisions);
   const both = (await foresee(action, folder, NONE.decisions, { isWanted: true })).acted;
   const [stays, goes] = [without.git, both.git].map((git) => {
     const words = git === undefined ? "" : gitWords(git.changes);
@@ -142,7 +149,7 @@ async function chooseGit(
   const answer = await ui.ask({
     message: `${capitalized(action.aim)}?`,
     detail: [
-      `${note}“${FILES_ONLY}” leaves git as it is: ${stays}.`,
+      `${note}“${FILES_ONLY}” leaves git ${isRedo(call) ? "undone" : "as it is"}: ${stays}.`,
       `“${FILES_AND_GIT}”: ${goes}.`,
       ...gitReasons(both.git).map((why) => `Left in git: ${why}.`),
     ].join("\n"),

@@ -2,16 +2,16 @@
 
 import type { Step } from "@snapd/client";
 import { stepInSentence } from "../model/wording";
-import { type Acted, type Action, type ActingCall, always, snapshotGoal } from "./action";
+import { type Acted, type Action, type ActingCall, always, snapshotGoal, withGit } from "./action";
 import { takeBackSteps } from "./takingBack";
 
-/** Takes a step back, with its parts and wherever it is in the history. */
-export function undoStep(folder: string, step: Step): Action {
+/** Takes a step back, with its parts and wherever it is in the history; with git if that was decided already. */
+export function undoStep(folder: string, step: Step, git = false): Action {
   return {
     folder,
     aim: `undo ${stepInSentence(step)}`,
     done: (acted) => `Undid ${howMuch(acted, step, "applied")}${stepInSentence(step)}`,
-    plan: always(undoCall(step)),
+    plan: always(git ? withGit(undoCall(step)) : undoCall(step)),
     goal: () => snapshotGoal(step.from, `before ${stepInSentence(step)}`),
     undoing: (acted) =>
       takeBackSteps(folder, `the undo of ${stepInSentence(step)}`, acted, redoCall(step.sessionId), (redone) =>

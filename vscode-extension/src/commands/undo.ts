@@ -6,19 +6,31 @@ import { listed } from "../acting/names";
 import { redoable, type Redoable } from "../acting/redoable";
 import { redoStep, undoStep } from "../acting/steps";
 import { undoTurn } from "../acting/turns";
-import { capitalized, counted, stepInSentence, turnInSentence } from "../model/wording";
+import { capitalized, counted, gitInWords, stepInSentence, turnInSentence } from "../model/wording";
 import { chooseFolder, chooseStep, chooseTurn, isUndoable } from "./choosing";
 import type { CommandHost, Target } from "./host";
 
 const END_AND_UNDO = "End and Undo";
+const TAKE_IT_BACK = "Take It Back";
+const STEP_BEFORE = "Undo Earlier Step";
 
-/** Undoes the last applied step that changed something, of any session in the folder. */
+/** Undoes the last applied step that changed something, of any session in the folder; asks if that is only git. */
 export async function undoLast(host: CommandHost): Promise<void> {
   const folder = await chooseFolder(host, "Undo Last Agent Step");
   if (folder === undefined) return;
   // the notification about the last action may not have arrived yet
   await folder.refresh();
   const step = folder.lastStep();
+  const last = folder.entries.find((entry) => entry.step !== undefined && isUndoable(entry.step))?.step;
+  if (last !== undefined && (last.files ?? []).length === 0) {
+    const answer = await host.world.ui.ask({
+      message: `${capitalized(stepInSentence(last))} changed only git. Take it back?`,
+      detail: `${capitalized(gitInWords(last.git) ?? "")}.`,
+      choices: step === undefined ? [TAKE_IT_BACK] : [TAKE_IT_BACK, STEP_BEFORE],
+    });
+    if (answer === TAKE_IT_BACK) await host.acting.act(undoStep(folder.uri, last, true));
+    if (answer !== STEP_BEFORE) return;
+  }
   if (step === undefined) throw new Refused(`No step is left to undo in ${folder.name}.`);
   await host.acting.act(undoStep(folder.uri, step));
 }

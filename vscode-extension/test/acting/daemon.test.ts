@@ -602,6 +602,21 @@ test("git goes back with the files, where that is wanted; the button does both a
     [after, lines({ 2: "two" }), ""],
   ]);
   assert.equal(at.ui.asked.length, 2, "what was left is not asked about when the files come again");
+
+  // a step that changed only git is offered before the one that changed files
+  const commit = await at.client.request("step/begin", { sessionId: "one", description: "Tag" });
+  git("tag", "v1");
+  await at.client.request("step/end", { stepId: commit.stepId });
+  const tagged = git("for-each-ref");
+  at.ui.answers = ["Take It Back"];
+  at.ui.buttons = ["Undo"];
+  await undoLast(at.world.host);
+  await at.world.settled();
+  assert.match(at.ui.asked[2]?.message ?? "", /^Step 2 “Tag” changed only git\. Take it back\?$/);
+  assert.deepEqual(
+    seen.slice(4).map(([refs]) => refs),
+    [after, tagged],
+  );
 });
 
 test("a snapshot is named, with what was skipped and what is not saved", async (context) => {

@@ -34,6 +34,29 @@ test("the last step that changed something is undone, as the daemon has it now",
   );
 });
 
+for (const answer of ["Take It Back", "Undo Earlier Step", undefined]) {
+  test(`the last step changed only git, which is asked about: ${answer ?? "cancelled"}`, async () => {
+    const only = folder();
+    const git = { refs: [{ ref: "refs/heads/topic", before: "5".repeat(40) }] };
+    only.entries = [entryOf(step({ stepId: "commit", files: [], git })), entryOf(step())];
+    const world = new FakeWorld(only);
+    if (answer !== undefined) world.ui.answers = [answer];
+    await undoLast(world.host);
+    assert.deepEqual(world.ui.asked, [
+      {
+        message: "Step 3 “Edit app.py” changed only git. Take it back?",
+        detail: "Git: branch topic deleted.",
+        choices: ["Take It Back", "Undo Earlier Step"],
+      },
+    ]);
+    const undone = answer === undefined ? [] : answer === "Take It Back" ? [["commit", true]] : [["s3", undefined]];
+    assert.deepEqual(
+      only.writes.map(({ params }) => [params["stepId"], params["git"]]),
+      undone,
+    );
+  });
+}
+
 test("of several folders it is that of the active editor; without one the user is asked, and may cancel", async () => {
   const [web, api] = [folder(), folder("file:///work/api", "api")];
   for (const each of [web, api]) each.entries = [entryOf(step())];

@@ -301,12 +301,14 @@ end
 
 --- What became of git in lines.
 ---@param outcome table GitOutcome
----@param how string what asks for git as well
+---@param how string? what asks for git as well, nil if nothing does any longer
+---@param redone? boolean
 ---@return string[]
-function M.git_lines(outcome, how)
+function M.git_lines(outcome, how, redone)
   local words = M.git_words(outcome.changes)
   if outcome.left then
-    return { ("git stays as it is: %s; %s takes that back, too"):format(words, how) }
+    local line = ("git stays %s: %s"):format(redone and "undone" or "as it is", words)
+    return { how and ("%s; %s %s, too"):format(line, how, redone and "redoes that" or "takes that back") or line }
   end
   local lines = words ~= "" and { "git: " .. words } or {}
   for _, each in ipairs(outcome.reasons or {}) do

@@ -6,7 +6,7 @@ A redo takes back what the undo did.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Literal
 
@@ -28,6 +28,7 @@ from snapd.core.compare.threeway import (
 from snapd.core.operations.directory_moves import moved_contents
 from snapd.core.operations.patch import FileGoal, Patch, Target
 from snapd.core.operations.runner import StartState
+from snapd.gitstate.plan import parts_of
 from snapd.model.call import Call
 from snapd.model.git import GitMove
 from snapd.model.paths import parents
@@ -69,6 +70,7 @@ class UndoTask:
     again: OperationId | None = None  # for a redo, the operation that undid the unit; None for an undo
     # changes of the git state to take back, the oldest first, by their events; 0 for what an undo did
     git: Mapping[int, GitMove] = attrs.field(factory=dict)
+    git_done: Collection[str] = ()  # the parts of these that were taken back already
     shared_git: Collection[GitMove] = ()  # those that stay, because another session may have made them
     by_git: tuple[RelPath, ...] = ()  # files that git put there during the step, which stay
 
@@ -213,10 +215,11 @@ class UndoPlanner:
         task = self.whole(unit, with_git=with_git)
         undone = self._store.timeline.undone(unit.name)
         if isinstance(unit, Step) and unit.may_change_git:
-            is_taken_back = any(self._turn(one).git is not None for one in undone)
-            git = {} if is_taken_back else self._step_changes.moves_of_git(unit)
+            moves = self._step_changes.moves_of_git(unit)
+            done = self._parts(filter(None, (self._turn(one).git for one in undone)))
+            git = moves if self._parts(moves.values()) - done else {}
             shared_git = self._step_changes.moves_of_git(unit, shared=True).values()
-            task = attrs.evolve(task, git=git, shared_git=shared_git)
+            task = attrs.evolve(task, git=git, git_done=done, shared_git=shared_git)
         if not undone:
             return task
         kept = self._step_changes.in_force(unit)
@@ -229,6 +232,9 @@ class UndoPlanner:
     def _turn(self, undone: UndoneShare) -> Reversal:
         operation = self._step_changes.operation(undone)
         return next(turn for turn in operation.turned if turn.name == undone.name)
+
+    def _parts(self, moves: Iterable[GitMove]) -> set[str]:
+        return {part for move in moves for part in parts_of(self._store, move.before, move.after)}
 
     def whole(self, unit: UndoUnit, *, with_git: bool = False) -> UndoTask:
         """Makes a task of all that a step or an operation changed, even if it was undone.
@@ -262,7 +268,13 @@ class UndoPlanner:
         )
 
     def to_redo(
-        self, session_id: SessionId | None, undone: Sequence[UndoneShare], count: int, call: Call
+        self,
+        session_id: SessionId | None,
+        undone: Sequence[UndoneShare],
+        count: int,
+        call: Call,
+        *,
+        with_git: bool = False,
     ) -> list[UndoTask]:
         """Returns what there is to redo, of a session or of everything; the last undone is first, as in `undone`.
 
@@ -274,7 +286,8 @@ class UndoPlanner:
         # an operation may have undone a thousand steps: read it once
         operations: dict[OperationId, Operated] = {}
         for one in undone:
-            if one in chosen:
+            # of what was redone but for git, only git is left
+            if one in chosen or (one.rest == () and not with_git):
                 continue
             operation = operations.get(one.operation_id) or self._step_changes.operation(one)
             operations[one.operation_id] = operation
@@ -319,7 +332,9 @@ class UndoPlanner:
             again=undone.operation_id,
             git={} if turn.git is None else {0: turn.git},
         )
-        return task if undone.rest is None else attrs.evolve(task.only(undone.rest), aside=())
+        if undone.rest is None:
+            return task
+        return attrs.evolve(task.only(undone.rest), aside=(), is_change=bool(undone.rest))
 
     def _moved(self, unit: UndoUnit, files: Mapping[RelPath, Sequence[Delta]]) -> Mapping[RelPath, RelPath]:
         """Maps the new path of each file that a unit moved to its old one; cheap unless it added and deleted files."""
@@ -361,7 +376,8 @@ class UndoPlanner:
             made, removed = directories.take_back(task, taken)
             turned.append(task.turned(taken, made, removed, directories.blocked, settled=on_conflict == "keep"))
         if on_conflict != "keep":
-            turned = _drop_empty_reversals(tasks, turned, done)
+            with_git = {task.unit.name for task in tasks if task.git and prepared.options.git}
+            turned = _drop_empty_reversals(tasks, turned, done, with_git)
         outcomes = {outcome.path: outcome for outcome in combined(overlay, done)}
         outcomes |= {path: FileOutcome(path, "conflict", "occupied") for path in directories.blocked}
         if on_conflict == "keep":
@@ -463,9 +479,12 @@ def _is_conflict(outcome: FileOutcome | None) -> bool:
 
 
 def _drop_empty_reversals(
-    tasks: Sequence[UndoTask], turned: Sequence[Reversal], done: Sequence[StepReversal]
+    tasks: Sequence[UndoTask], turned: Sequence[Reversal], done: Sequence[StepReversal], with_git: Collection[str]
 ) -> list[Reversal]:
-    """Drops the records of units of which nothing is undone or redone: these stay as they are."""
+    """Drops the records of units of which nothing is undone or redone: these stay as they are.
+
+    Those in `with_git` stay until it is planned what becomes of their git state.
+    """
     did = {
         turn.name
         for task, turn, taken in zip(tasks, turned, done, strict=True)
@@ -478,7 +497,7 @@ def _drop_empty_reversals(
     # a unit that changed nothing is recorded together with its parts
     goes = bool(did) or not any(task.is_any for task in tasks)
     idle = {task.unit.name for task in tasks if goes and not task.is_any}
-    return [turn for turn in turned if turn.name in did | idle]
+    return [turn for turn in turned if turn.name in did | idle or turn.name in with_git]
 
 
 def snapshot_before(store: Store, snapshot: Snapshot, files: Mapping[RelPath, Sequence[Delta]]) -> Target:

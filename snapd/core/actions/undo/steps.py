@@ -97,7 +97,10 @@ class UndoSteps:
             undone = self._store.timeline.redoable(session_id)
             if not undone:
                 raise NothingToRedo("there is nothing to redo", **_named_by(session_id))
-            tasks = self._planner.to_redo(session_id, undone, count, call)
+            tasks = self._planner.to_redo(session_id, undone, count, call, with_git=options.git)
+            if not tasks:
+                hint = "only what steps did to git is left to redo: ask for git, as 'snapd redo --git' does"
+                raise NothingToRedo("there is nothing to redo", hint=hint, **_named_by(session_id))
             return self._carry_out("redo", session_id or _common(tasks), tasks, options, call)
 
     def revert(
@@ -141,7 +144,7 @@ class UndoSteps:
             reverted = self._planner.reverted(self._store.timeline.redoable(session_id))
             if not reverted:
                 raise NothingToRedo("there is nothing to unrevert", sessionId=session_id)
-            tasks = self._planner.to_redo(session_id, reverted, len(reverted), call)
+            tasks = self._planner.to_redo(session_id, reverted, len(reverted), call, with_git=options.git)
             return self._carry_out("unrevert", session_id, tasks, options, call).outcome
 
     def _run_expected(
@@ -411,11 +414,13 @@ class UndoSteps:
         """
         writer = self._writer
         # if no task changes anything, nothing is recorded: there is nothing to redo
-        moves, counted = dict[str, list[GitMove]](), set[int]()
+        moves, parts, counted = dict[str, list[GitMove]](), dict[str, Collection[str]](), set[int]()
         for task in tasks:
             # steps of one session that ran at the same time own the same change
             if own := [move for seq, move in task.git.items() if seq not in counted]:
-                moves[task.unit.name] = own
+                # a step that was undone in pieces has several tasks to redo, the last undone first
+                moves[task.unit.name] = [*own, *moves.get(task.unit.name, [])]
+                parts[task.unit.name] = task.git_done
             counted |= task.git.keys() - {0}
         shared_moves = [move for task in tasks for move in task.shared_git]
         by_git = {path for task in tasks for path in task.by_git}
@@ -444,6 +449,7 @@ class UndoSteps:
             message_id=message_id,
             part_id=part_id,
             git=moves,
+            git_done=parts,
             shared_git=shared_moves,
         )
         outcome = self._runner.carry_out(request, call)

@@ -96,12 +96,14 @@ local function decide(action, plan, decisions, note, about)
   local has_unsaved = vim.iter(in_conflict):any(function(file)
     return file.reason == "unsavedInEditor"
   end)
+  local redone = action.method == "session/redo"
   local keys = {}
   if #outcomes.written(plan.files) > 0 or #in_conflict < #plan.files or plan.git then
     keys[#keys + 1] = { "y", #in_conflict > 0 and "do it, and leave the files that conflict" or "do it" }
   end
   if plan.git or action.params.git then
-    keys[#keys + 1] = { "g", action.params.git and "leave git as it is" or "take git back, too" }
+    local with_git = redone and "redo git, too" or "take git back, too"
+    keys[#keys + 1] = { "g", action.params.git and "leave git as it is" or with_git }
   end
   if has_unsaved then
     note = note or "Save or discard the unsaved text to have all of it done."
@@ -118,7 +120,7 @@ local function decide(action, plan, decisions, note, about)
     keys[#keys + 1] = { "?", "what this means" }
   end
   keys[#keys + 1] = { "q", "change nothing" }
-  local text = plans.text(plan, note, action.names_steps or false, decisions, keys)
+  local text = plans.text(plan, note, action.names_steps or false, decisions, keys, redone)
   local cursor
   for line, file in pairs(text.files) do
     cursor = plans.name(file) == about and line or cursor
@@ -153,7 +155,9 @@ local function report(connection, action, outcome)
   local parts = { ("%s: %s."):format(action.done, outcomes.summary(outcome.files)) }
   local left = outcomes.leftovers(outcome.files)
   vim.list_extend(parts, left)
-  for _, line in ipairs(outcome.git and words.git_lines(outcome.git, "undo with g") or {}) do
+  local redone = action.method == "session/redo"
+  local how = not redone and "undo with g" or nil
+  for _, line in ipairs(outcome.git and words.git_lines(outcome.git, how, redone) or {}) do
     parts[#parts + 1] = line .. "."
   end
   local count = conflicts.list(connection:folder(), outcome, action.aim)

@@ -88,8 +88,9 @@ end
 ---@param names_steps boolean whether to say which steps it is about
 ---@param decisions table<string, string> what was decided about files
 ---@param keys { [1]: string, [2]: string }[] keys, and what they do
+---@param redone boolean whether it does again what was undone
 ---@return snapd.PlanText
-function M.text(outcome, note, names_steps, decisions, keys)
+function M.text(outcome, note, names_steps, decisions, keys, redone)
   local lines, marks, decided = {}, {}, {}
   local function add(text, group, from, to)
     lines[#lines + 1] = text
@@ -156,7 +157,7 @@ function M.text(outcome, note, names_steps, decisions, keys)
     add(counts .. " in " .. wording.counted(#outcomes.written(outcome.files), "file"), "SnapdDim")
     add("")
   end
-  for _, line in ipairs(outcome.git and words.git_lines(outcome.git, "g") or {}) do
+  for _, line in ipairs(outcome.git and words.git_lines(outcome.git, "g", redone) or {}) do
     add(wording.one_line(line, 500), "WarningMsg")
   end
   for _, key in ipairs(keys) do
