@@ -200,8 +200,8 @@ class ReviewCommentParams(RequestParams):
     """
 
     file: Annotated[str | None, "The file: a relative path, an absolute path, or a `file:` URI."] = None
-    start: Annotated[int | None, AtLeast(1), "The first line, from 1."] = None
-    count: Annotated[int | None, AtLeast(1), "The number of lines. Default: 1."] = None
+    start: Annotated[Limit | None, "The first line, from 1."] = None
+    count: Annotated[Limit | None, "The number of lines. Default: 1."] = None
     text: Annotated[str, "What to say: at most 10,000 characters."]
     session_id: Annotated[
         str | None, "The session whose agent is to hear of it. Default: the one that wrote most of the lines, if any."

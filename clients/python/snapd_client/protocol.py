@@ -2810,9 +2810,9 @@ class ReviewCommentParams(_ReviewCommentParamsRequired, total=False):
 
     file: str | None
     """The file: a relative path, an absolute path, or a `file:` URI."""
-    start: int | None | None
+    start: int | None
     """The first line, from 1."""
-    count: int | None | None
+    count: int | None
     """The number of lines. Default: 1."""
     sessionId: str | None
     """The session whose agent is to hear of it. Default: the one that wrote most of the lines, if any."""

@@ -2041,9 +2041,9 @@ export interface ReviewCommentParams extends RequestParams {
   /** The file: a relative path, an absolute path, or a `file:` URI. */
   file?: string;
   /** The first line, from 1. */
-  start?: number | null;
+  start?: number;
   /** The number of lines. Default: 1. */
-  count?: number | null;
+  count?: number;
   /** What to say: at most 10,000 characters. */
   text: string;
   /** The session whose agent is to hear of it. Default: the one that wrote most of the lines, if any. */

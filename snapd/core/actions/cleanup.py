@@ -116,13 +116,14 @@ class Upkeep:
         """Removes files and directories from every snapshot and event, with all contents they ever had, at any path.
 
         `messages` are ids, in any session: their texts go, and the descriptions and commands of their steps.
-        `comments` are ids, too: their texts go, and those of their replies. Fetched sessions with any of it are dropped. A snapshot with any of it is replaced by one without, which has another id
-        and takes its place in sessions. The call may be cancelled until the first object is removed.
+        `comments` are ids, too: their texts go, and those of their replies. Fetched sessions with any of it are
+        dropped. A snapshot with any of it is replaced by one without, which has another id and takes its place in
+        sessions. The call may be cancelled until the first object is removed.
 
         Raises `FileNotInSnapshot` if a file is in no snapshot, and `InvalidParams` if the folder still has one, which
-        the next snapshot would capture again, or if there is no such message or comment. After `StoreCorrupt`, `StorageFull` or
-        `IoError`, either nothing was changed, or no snapshot has the files any more and some contents are still on
-        disk: repeat the request.
+        the next snapshot would capture again, or if there is no such message or comment. After `StoreCorrupt`,
+        `StorageFull` or `IoError`, either nothing was changed, or no snapshot has the files any more and some contents
+        are still on disk: repeat the request.
         """
         work_tree = self._writer.work_tree
         with self._writer.turn(call):
