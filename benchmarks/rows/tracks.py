@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-from functools import partial
 from typing import TYPE_CHECKING
 
 from benchmarks.bench import Pair
@@ -56,12 +55,12 @@ def commit(bench: Bench) -> Iterator[Row]:
     request("session/start", {"sessionId": "commits", "agent": "bench"})
 
     def step(commits: int) -> float:
-        began, opened = timed(partial(request, "step/begin", {"sessionId": "commits"}))
+        began, opened = timed(lambda: request("step/begin", {"sessionId": "commits"}))
         pair.editor.edit(1)
         if commits:
             identity = ("-c", "user.name=bench", "-c", "user.email=bench@localhost", "-c", "gc.auto=0")
             subprocess.run(["git", *identity, "commit", "-qam", "one"], cwd=pair.tree, check=True)
-        ended, _ = timed(partial(request, "step/end", {"stepId": opened["stepId"]}))
+        ended, _ = timed(lambda: request("step/end", {"stepId": opened["stepId"]}))
         return began + ended
 
     step(1)
