@@ -103,7 +103,10 @@ class History:
             assert now == before, self.diary
             return
         # a redo does again what the undo did, which may be less than the step
-        pieces = self.undone.pop(step) if what == "redo" else [self.changes[step]]
+        pieces = self.undone.pop(step, []) if what == "redo" else [self.changes[step]]
+        if not pieces:
+            # only what could not be redone before
+            return
         old, new = pieces[-1].after, pieces[0].before
         done = self.done.setdefault(step, set()) if what == "undo" else set[str]()
         assert not (commits - self.reachable()) & self.users, self.diary

@@ -163,7 +163,8 @@ class PurgePlan:
                     yield entry.oid
                 else:
                     yield from (file.oid for _, file in files(self._repository.read_tree, entry.oid))
-        yield from (oid for path, oid in self._timeline.blobs() if is_among(path, paths))
+        if paths:
+            yield from (oid for path, oid in self._timeline.blobs() if is_among(path, paths))
 
     def _entries(self, tree: ObjectId) -> tuple[TreeEntry, ...]:
         return () if tree == EMPTY_TREE else self._repository.read_tree(tree)

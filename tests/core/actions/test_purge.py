@@ -68,6 +68,19 @@ def test_the_words_of_a_message_are_gone_and_its_steps_stay(tmp_path: Path) -> N
     assert bench.read() == {"a": b"1\n"}
 
 
+def test_purging_words_leaves_what_was_undone(tmp_path: Path) -> None:
+    bench = make(tmp_path, {"a": b"1\n"})
+    agents = Agents(bench)
+    agents.start("one")
+    bench.workspace.messages.send("one", "m1", "words", Call())
+    agents.step("one", lambda: bench.write({"a": b"2\n", "b": b"new\n"}))
+    agents.undo("one")
+    done = bench.workspace.upkeep.purge([], False, Call(), messages=["m1"])
+    assert (done.applied, done.files, done.snapshots) == (True, (), 0)
+    assert agents.redo("one") == {"a": "restored", "b": "restored"}
+    assert bench.read() == {"a": b"2\n", "b": b"new\n"}
+
+
 def test_a_file_is_gone_and_the_rest_is_as_it_was(tmp_path: Path) -> None:
     base: Items = {"a": b"1\n", "d/b": b"2\n", "d/.env": SECRET, "only/here.key": LATER}
     bench = make(tmp_path, base)
