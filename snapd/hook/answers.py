@@ -63,7 +63,12 @@ def format_news(news: dict[str, Any]) -> str | None:
         parts.append(
             f"snapd: {which} before. Its history is kept but not used: tell the user that 'snapd adopt' takes it over."
         )
-    return " ".join(parts) or None
+    text = " ".join(parts)
+    if news.get("comments"):
+        from snapd.wire.words import comment_lines
+
+        text = "\n\n".join(filter(None, [text, "\n".join(comment_lines(news["comments"]))]))
+    return text or None
 
 
 def _step(step: dict[str, Any]) -> str:

@@ -64,6 +64,7 @@ class Event:
         process: the id of the agent's process; empty if unknown.
         transcript: the agent's log, if it notes interruptions there.
         in_background: whether what the call of an `END` started is still running.
+        told: the folder and the id of the news with comments that the answer has; None without any.
         ended_task: the call whose background task a `PROMPT` reports as ended: no user wrote it then.
     """
 
@@ -75,6 +76,7 @@ class Event:
         self.kind = dialect.events.get(self.name)
         self.calls: list[ToolCall] = []
         self.in_background = False
+        self.told: tuple[str, str] | None = None
         self.ended_task: str | None = None
         self.unnamed_prompt: str | None = None
         self.prompt = ""

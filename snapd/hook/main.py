@@ -51,13 +51,15 @@ def main(name: str | None = None) -> int:
         try:
             if name == REPLAY:
                 _replay(environment)
-            elif (words := _run(name, environment)) is not None:
+            elif (answer := _run(name, environment)) is not None:
                 # imported late: most events have no answer
                 import json
 
+                words, event = answer
                 # ASCII works with any encoding of standard output
                 sys.stdout.write(json.dumps(words))
                 sys.stdout.flush()
+                _acknowledge(event, environment)
         except Exception as error:
             # errors here must not reach the agent
             log(environment, f"passed over an event: {type(error).__name__}: {error}")
@@ -69,7 +71,8 @@ def main(name: str | None = None) -> int:
     return 0
 
 
-def _run(name: str | None, environment: Mapping[str, str]) -> dict[str, Any] | None:
+def _run(name: str | None, environment: Mapping[str, str]) -> tuple[dict[str, Any], Event] | None:
+    """Has the daemon record the event; returns what to print, if anything, and the event."""
     at = time.time_ns()
     payload = read_event()
     dialect = recognised(payload, environment) if name is None else DIALECTS.get(name)
@@ -87,7 +90,7 @@ def _run(name: str | None, environment: Mapping[str, str]) -> dict[str, Any] | N
                 # the daemon restarted meanwhile; no report counts twice
                 output = _send(event, environment)
             note(environment, dialect.name)
-            return output
+            return None if output is None else (output, event)
         why = "what happened before it waits, too"
     except _TimeIsUp:
         # no notice to the agent: the event is recorded soon
@@ -101,7 +104,32 @@ def _run(name: str | None, environment: Mapping[str, str]) -> dict[str, Any] | N
     _stop_clock()
     if environment.get(RECORDED):
         raise Broken(why)
-    return _keep(event, payload, spool, why, environment, tells_agent=tells_agent)
+    output = _keep(event, payload, spool, why, environment, tells_agent=tells_agent)
+    return None if output is None else (output, event)
+
+
+def _acknowledge(event: Event, environment: Mapping[str, str]) -> None:
+    """Tells the daemon that the agent got its comments: until then, they come again."""
+    if event.told is None:
+        return
+    uri, news_id = event.told
+    link = _connected(environment, starts=False)
+    try:
+        told = {"sessionId": event.session_id, "newsId": news_id, "workspaceUri": uri}
+        for answer in link.ask(("initialize", _opening([uri])), ("session/told", told)):
+            if isinstance(answer, RequestRefused):
+                raise answer
+    finally:
+        link.close()
+
+
+def _opening(uris: list[str]) -> dict[str, Any]:
+    return {
+        "processId": None,
+        "workspaceFolders": [{"uri": uri, "name": ""} for uri in uris],
+        "capabilities": {},
+        "initializationOptions": {"findRoot": True},
+    }
 
 
 def _spool(environment: Mapping[str, str]) -> str:
@@ -208,16 +236,10 @@ def _record(event: Event, folder: str, link: DaemonConnection, environment: Mapp
         sent, uris = ([only_news] if event.reads_answer else []), uris[:1]
     if not sent:
         return None
-    opening = {
-        "processId": None,
-        "workspaceFolders": [{"uri": uri, "name": ""} for uri in uris],
-        "capabilities": {},
-        "initializationOptions": {"findRoot": True},
-    }
     here = [_request(params, uri) for params in sent]
     elsewhere = [_request(params, other, elsewhere=True) for other in uris[1:] for params in sent]
     is_alike = any("alike" in params for params in sent)
-    initialized, *answers = link.ask(("initialize", opening), *here, *(() if is_alike else elsewhere))
+    initialized, *answers = link.ask(("initialize", _opening(uris)), *here, *(() if is_alike else elsewhere))
     _check(initialized)
     answers, others = answers[: len(here)], answers[len(here) :]
     for request in elsewhere if is_alike else ():
@@ -240,7 +262,11 @@ def _record(event: Event, folder: str, link: DaemonConnection, environment: Mapp
     if event.kind == FINISH:
         memory.end()
     news = next((answer["news"] for answer in _accepted(answers) if "news" in answer), None)
-    return None if news is None or not any(news.values()) else _format_news(event, news, uri, link)
+    if news is None or not any(value for name, value in news.items() if name != "newsId"):
+        return None
+    if news.get("comments"):
+        event.told = uri, news["newsId"]
+    return _format_news(event, news, uri, link)
 
 
 def _request(params: dict[str, Any], uri: str, *, elsewhere: bool = False) -> Request:

@@ -14,7 +14,7 @@ from .agent_words import TITLES_AND_COLOURS
 from .errors import ERRORS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 REASONS = {
     "already": "already in this state",
@@ -313,3 +313,47 @@ def _ref_name(value: str) -> str:
     """Shortens the full name of a branch, or the id of a commit."""
     name = value.removeprefix("ref: ")
     return name.removeprefix("refs/heads/") if "/" in name else name[:7]
+
+
+def comment_lines(comments: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Describes comments for an agent: a mark before each line of code and of a person's text sets them off."""
+    lines = [
+        (
+            "snapd: a person commented on lines of this project. In each comment, '|' begins the lines as they were then, "
+            "and '>' what the person says."
+        )
+    ]
+    for comment in comments:
+        last = comment["start"] + comment["count"] - 1
+        where = f"line {last}" if last == comment["start"] else f"lines {comment['start']} to {last}"
+        gone = ", which are gone by now" if "outdated" in comment else ""
+        lines += ["", f"Comment {comment['commentId'][:COMMENT_DIGITS]} on {_visible(comment['file'])}, {where}{gone}:"]
+        lines += _quoted("|", comment["lines"])
+        lines += _quoted(">", comment["text"])
+        for reply in comment["replies"]:
+            lines.append("The person replied:" if reply["author"] == "user" else "An agent replied:")
+            lines += _quoted(">", reply["text"])
+    lines += [
+        "",
+        (
+            "Answer with the tool 'reply' of snapd, or with 'snapd comment --reply ID TEXT'; 'snapd comment --resolve "
+            "ID' resolves a comment."
+        ),
+    ]
+    return lines
+
+
+COMMENT_DIGITS = 8
+"""How many digits of a comment's id people and agents see."""
+
+
+def _quoted(mark: str, text: str) -> list[str]:
+    # only a line feed begins a line, so that nothing else can end a quotation
+    return [f"{mark} {_visible(line)}".rstrip() for line in text.removesuffix("\n").split("\n")]
+
+
+def _visible(text: str) -> str:
+    """Shows control characters, and what else looks like a line break, as escapes."""
+    return "".join(
+        each if each.isprintable() or each == "\t" else each.encode("unicode_escape").decode() for each in text
+    )

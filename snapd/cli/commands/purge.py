@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import Command, common
 from snapd.cli.requests.connection import ask, in_folder, open_backend
-from snapd.cli.requests.names import find_message
+from snapd.cli.requests.names import find_comment, find_message
 from snapd.cli.terminal.asking import confirmed, declined
 from snapd.cli.terminal.layout import printable, shell_name
 from snapd.cli.terminal.output import counted, print_json, size
@@ -29,6 +29,7 @@ def _arguments(parser: Parser) -> None:
     parser.repeated(
         "--message", "ID", "messages", "remove the prompt of this message, and the descriptions of its steps"
     )
+    parser.repeated("--comment", "ID", "comments", "remove this comment, and the replies to it")
     parser.flag("--workspace", help="remove all snapshots and sessions of the folder instead")
     parser.flag("-n", "--dry-run", help="only show what would be removed")
     parser.flag("-y", "--yes", help="do not ask")
@@ -37,8 +38,8 @@ def _arguments(parser: Parser) -> None:
 @Command("purge", "space and secrets", _arguments, answer="PurgeResult", example="purge token.txt --dry-run")
 def purge(options: argparse.Namespace) -> int:
     """Remove files or prompts, such as a leaked secret, for good."""
-    if options.workspace == bool(options.files or options.messages):
-        what = "expected either files and messages or --workspace"
+    if options.workspace == bool(options.files or options.messages or options.comments):
+        what = "expected either files, messages and comments or --workspace"
         raise InvalidParams(what, hint="see 'snapd purge --help'", field="FILE")
     with open_backend(options) as backend:
         params = _params(options, backend)
@@ -78,7 +79,9 @@ def _params(options: argparse.Namespace, backend: Backend) -> PurgeParams:
     if options.workspace:
         return {"everything": True}
     messages = [find_message(backend, word)["messageId"] for word in options.messages or ()]
-    return {"files": [in_folder(options, file) for file in options.files] or None, "messages": messages or None}
+    comments = [find_comment(backend, word) for word in options.comments or ()]
+    files = [in_folder(options, file) for file in options.files]
+    return {"files": files or None, "messages": messages or None, "comments": comments or None}
 
 
 def _show_plan(options: argparse.Namespace, plan: PurgeResult) -> int:
@@ -123,8 +126,11 @@ def _remotes(plan: PurgeResult) -> str:
 
 def _counted(result: PurgeResult, *, everything: bool) -> str:
     snapshots = counted(result["snapshots"], "snapshot")
-    if result["messages"]:
-        words = f"{counted(result['messages'], 'prompt')} {'removed' if result['applied'] else 'to be removed'}"
+    if result["messages"] or result["comments"]:
+        texts = [
+            counted(result[key], noun) for key, noun in (("messages", "prompt"), ("comments", "comment")) if result[key]
+        ]
+        words = f"{' and '.join(texts)} {'removed' if result['applied'] else 'to be removed'}"
         return f"{words}; {_rewritten(result)}" if result["snapshots"] else words
     if everything:
         verb = "purged" if result["applied"] else "to be purged"

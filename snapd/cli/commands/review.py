@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import SNAPSHOT, Answer, Command, looking
 from snapd.cli.requests.connection import ask, in_folder, open_backend
-from snapd.cli.requests.names import all_sessions, file_of, find_session
+from snapd.cli.requests.names import all_sessions, file_of, find_session, split_lines
 from snapd.cli.requests.pending import agents, as_a_whole, authors, named, pending
 from snapd.cli.requests.snapshots import find_snapshot
 from snapd.cli.terminal import pager
@@ -19,21 +18,20 @@ from snapd.cli.terminal.layout import cell, one_line, pad, printable, terminal_w
 from snapd.cli.terminal.naming import agent_name, short
 from snapd.cli.terminal.output import Painter, print_json, summary
 from snapd.cli.terminal.times import ago, local_now, moment
-from snapd.model.errors import InvalidParams, UnknownSession, os_errors
+from snapd.model.errors import UnknownSession, os_errors
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
     from typing import Annotated
 
-    from snapd_client.protocol import FileAtResult, LineRange
+    from snapd_client.protocol import FileAtResult
 
     from snapd.backend import Backend
     from snapd.cli.parsing.usage import Parser
     from snapd.wire.review import PendingFile, ReviewFileResult
 
 _NEXT = "'snapd keep' accepts changes, 'snapd revert -p' takes them back"
-_LINES = re.compile(r"(?P<file>.+):(?P<first>[0-9]+)(?:-(?P<last>[0-9]+))?", re.DOTALL)
 _WHO = 24
 """The columns for the author of a line."""
 _DIGITS = 8
@@ -114,7 +112,7 @@ def blame(options: argparse.Namespace) -> int:
     'git'; or who wrote them by the commit's note of git-ai (refs/notes/ai). Lines from before that are not committed
     are marked 'before'.
     """
-    file, lines = _split(options)
+    file, lines = split_lines(options, options.file)
     with open_backend(options) as backend:
         tree = None if options.hash is None else find_snapshot(backend, options.hash)
         name = in_folder(options, file)
@@ -129,21 +127,6 @@ def blame(options: argparse.Namespace) -> int:
         of = f"{_short(problem['commit'])}: " if "commit" in problem else ""
         print(f"snapd: {of}{printable(problem['reason'])}", file=sys.stderr)
     return DONE
-
-
-def _split(options: argparse.Namespace) -> tuple[str, LineRange | None]:
-    """Returns the file, and the line range at the end of the name; a file with exactly that name takes precedence."""
-    match = _LINES.fullmatch(options.file)
-    if match is None or os.path.lexists(os.path.join(options.directory, options.file)):
-        return options.file, None
-    first = int(match["first"])
-    last = int(match["last"] or first)
-    if not 1 <= first <= last:
-        raise InvalidParams(
-            f"{options.file}: expected lines such as 12 or 12-20, from 1", hint="the last line follows the first"
-            , field="FILE",
-        )  # fmt: skip
-    return match["file"], {"start": first, "count": last - first + 1}
 
 
 def _on_disk(path: str) -> list[str]:

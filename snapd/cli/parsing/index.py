@@ -18,6 +18,8 @@ INDEX = {
     "bisect": Entry("bisect", "try and commit", "find the step that broke a command"),
     "blame": Entry("review", "look closer", "show who wrote each line of a file"),
     "bundle": Entry("push", "other machines", "write sessions to a file, for other machines"),
+    "comment": Entry("comment", "every day", "comment on lines, for the agent that wrote them"),
+    "comments": Entry("comment", "every day", "list the open comments, with the replies of agents"),
     "complete": Entry("completion", "", "print what a command line may go on with"),
     "completion": Entry("completion", "snapd itself", "print the completion script of a shell"),
     "connect": Entry("stop", "snapd itself", "connect standard input and output to the daemon, starting it if needed"),

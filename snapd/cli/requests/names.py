@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.terminal.naming import HEXADECIMAL, LONGEST, is_made
-from snapd.model.errors import InvalidParams, NothingToUndo, UnknownSession, UnknownStep
+from snapd.model.errors import InvalidParams, NothingToUndo, UnknownComment, UnknownSession, UnknownStep
 
 from .connection import ask, pages
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterable
+
+    from snapd_client.protocol import LineRange, ReviewCommentsParams
 
     from snapd.backend import Backend
 
 _ON_A_PAGE = 200
 _NAMED = 5
 """How many candidates an error lists."""
+_LINES = re.compile(r"(?P<file>.+):(?P<first>[0-9]+)(?:-(?P<last>[0-9]+))?", re.DOTALL)
 
 
 def file_of(row: dict[str, Any]) -> str:
@@ -144,3 +150,33 @@ def _only(names: list[str], word: str, kind: str) -> str:
             f"{word!r} is the beginning of several {kind}s: {shown}", hint="give more of the id", field=kind.upper()
         )
     return names[0]
+
+
+def split_lines(options: argparse.Namespace, word: str) -> tuple[str, LineRange | None]:
+    """Returns the file, and the line range at the end of the name; a file with exactly that name takes precedence."""
+    match = _LINES.fullmatch(word)
+    if match is None or os.path.lexists(os.path.join(options.directory, word)):
+        return word, None
+    first = int(match["first"])
+    last = int(match["last"] or first)
+    if not 1 <= first <= last:
+        raise InvalidParams(
+            f"{word}: expected lines such as 12 or 12-20, from 1", hint="the last line follows the first", field="FILE"
+        )
+    return match["file"], {"start": first, "count": last - first + 1}
+
+
+def all_comments(connection: Backend, params: ReviewCommentsParams) -> list[dict[str, Any]]:
+    """Returns all comments that `review/comments` gives for some params."""
+    return list(pages(connection, "review/comments", {**params, "limit": _ON_A_PAGE}, "comments"))
+
+
+def find_comment(connection: Backend, word: str) -> str:
+    """Returns the id of the comment whose id begins like this; raises `InvalidParams` or `UnknownComment`."""
+    ids = [row["commentId"] for row in all_comments(connection, {"state": "all"})]
+    matches = [word] if word in ids else [each for each in ids if word and each.startswith(word)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise InvalidParams(f"{word}: several comments begin like this", hint="give more of its id", field="ID")
+    raise UnknownComment(f"there is no comment {word!r}", commentId=word)
