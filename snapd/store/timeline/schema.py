@@ -137,7 +137,7 @@ TABLES = (
     """,
     "CREATE INDEX turns_of_a_step ON turns (step_id)",
     # what was undone of steps and operations and not redone; `seq` and `place` are those of the turn that undid it,
-    # `step_id` is null for an operation, `name` is that of either; `git` is whether something of the git state was undone
+    # `step_id` is null for an operation, `name` is that of either; `git` is whether the git state was undone, too
     """
     CREATE TABLE undone (
         name TEXT NOT NULL,
