@@ -191,6 +191,7 @@ class UndoneShare:
     operation_id: OperationId
     # only these effects, the others were redone; None for all; no effects if only the git state rests
     rest: tuple[RelPath, ...] | None = None
+    has_git: bool = False  # whether something of the git state was undone
 
 
 @attrs.frozen

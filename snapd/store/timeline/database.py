@@ -527,8 +527,9 @@ def _do_again(connection: sqlite3.Connection, turned: Reversal) -> None:
     """Applies the redo of an undone item, except for some paths (`Reversal.rest`) and the git state."""
     which = (turned.name, turned.again)
     if turned.rest or turned.git_rests:
-        values = (encode_claims(turned.rest), *which)
-        _one(connection, "UPDATE undone SET rest = ? WHERE name = ? AND operation_id = ?", *values)
+        values = (encode_claims(turned.rest), turned.git_rests, *which)
+        rest = "UPDATE undone SET rest = ?, git = git AND ? WHERE name = ? AND operation_id = ?"
+        _one(connection, rest, *values)
     else:
         _one(connection, "DELETE FROM undone WHERE name = ? AND operation_id = ?", *which)
 
@@ -544,8 +545,8 @@ def _take_back(connection: sqlite3.Connection, seq: int, place: int, what: Opera
         if turned.state == "applied":
             return True
     connection.execute(
-        "INSERT INTO undone VALUES (?, ?, ?, ?, ?, NULL, TRUE)",
-        (turned.name, seq, place, turned.step_id, what.operation_id),
+        "INSERT INTO undone VALUES (?, ?, ?, ?, ?, NULL, TRUE, ?)",
+        (turned.name, seq, place, turned.step_id, what.operation_id, turned.git is not None),
     )
     return True
 

@@ -71,7 +71,7 @@ SELECT session_id, agent, title, started, ended, step_count, (
     WHERE messages.session_id = sessions.session_id AND text IS NOT NULL ORDER BY messages.seq LIMIT 1
 )
 FROM sessions """
-UNDONE = "SELECT name, operation_id, rest FROM undone "
+UNDONE = "SELECT name, operation_id, rest, git FROM undone "
 SPAN_STEPS = """
 SELECT spans.step_id, parent, is_left AND (spoken_for OR spans.step_id = ?)
 FROM spans JOIN steps ON steps.step_id = spans.step_id
@@ -678,5 +678,5 @@ def operation(row: tuple[Any, ...]) -> Operation | None:
 
 def undone(row: tuple[Any, ...]) -> UndoneShare:
     """Builds what was undone of a step or an operation from a row of `UNDONE`."""
-    name, operation_id, rest = row
-    return UndoneShare(name, operation_id, decode_claims(rest) if rest is not None else None)
+    name, operation_id, rest, has_git = row
+    return UndoneShare(name, operation_id, decode_claims(rest) if rest is not None else None, bool(has_git))

@@ -137,7 +137,7 @@ TABLES = (
     """,
     "CREATE INDEX turns_of_a_step ON turns (step_id)",
     # what was undone of steps and operations and not redone; `seq` and `place` are those of the turn that undid it,
-    # `step_id` is null for an operation, `name` is that of either
+    # `step_id` is null for an operation, `name` is that of either; `git` is whether the git state was undone, too
     """
     CREATE TABLE undone (
         name TEXT NOT NULL,
@@ -147,6 +147,7 @@ TABLES = (
         operation_id TEXT NOT NULL REFERENCES operations,
         rest TEXT,
         redoable INTEGER NOT NULL,
+        git INTEGER NOT NULL,
         PRIMARY KEY (name, seq)
     ) WITHOUT ROWID
     """,

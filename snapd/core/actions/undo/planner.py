@@ -216,7 +216,7 @@ class UndoPlanner:
         undone = self._store.timeline.undone(unit.name)
         if isinstance(unit, Step) and unit.may_change_git:
             moves = self._step_changes.moves_of_git(unit)
-            done = self._parts(filter(None, (self._turn(one).git for one in undone)))
+            done = self._parts(filter(None, (self._turn(one).git for one in undone if one.has_git)))
             git = moves if self._parts(moves.values()) - done else {}
             shared_git = self._step_changes.moves_of_git(unit, shared=True).values()
             task = attrs.evolve(task, git=git, git_done=done, shared_git=shared_git)
@@ -330,7 +330,7 @@ class UndoPlanner:
             stages=(Target(self._store, self._store.load(unit.to or operation.before)), target),
             is_change=True,
             again=undone.operation_id,
-            git={} if turn.git is None else {0: turn.git},
+            git={0: turn.git} if turn.git is not None and undone.has_git else {},
         )
         if undone.rest is None:
             return task
