@@ -319,8 +319,8 @@ def comment_lines(comments: Iterable[Mapping[str, Any]]) -> list[str]:
     """Describes comments for an agent: a mark before each line of code and of a person's text sets them off."""
     lines = [
         (
-            "snapd: a person commented on lines of this project. In each comment, '|' begins the lines as they were then, "
-            "and '>' what the person says."
+            "snapd: a person commented on lines of this project. In each comment, '|' begins the lines as they were "
+            "then, and '>' what the person says."
         )
     ]
     for comment in comments:
@@ -355,5 +355,6 @@ def _quoted(mark: str, text: str) -> list[str]:
 def _visible(text: str) -> str:
     """Shows control characters, and what else looks like a line break, as escapes."""
     return "".join(
-        each if each.isprintable() or each == "\t" else each.encode("unicode_escape").decode() for each in text
+        each if each.isprintable() or each == "\t" else each.encode("unicode_escape", "surrogatepass").decode()
+        for each in text
     )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from snapd_client.protocol import Comment
+    from snapd_client.protocol import Comment, ReviewCommentParams
 
     from snapd.backend import Backend
     from snapd.cli.parsing.usage import Parser
@@ -75,8 +75,9 @@ def _made(options: argparse.Namespace, backend: Backend, named: list[str]) -> Co
             f"{options.words[0]}: has no line", hint="name one, as in 'a.py:12' or 'a.py:3-9'", field="FILE:LINES"
         )
     session = None if options.session is None else find_session(backend, options.session)["sessionId"]
-    name, text = in_folder(options, file), options.words[1]
-    return ask(backend, "review/comment", {"file": name, **lines, "text": text, "sessionId": session})
+    params: ReviewCommentParams = {"file": in_folder(options, file), "text": options.words[1], "sessionId": session}
+    params.update(lines)
+    return ask(backend, "review/comment", params)
 
 
 def _comments_arguments(parser: Parser) -> None:

@@ -127,10 +127,9 @@ def _remotes(plan: PurgeResult) -> str:
 def _counted(result: PurgeResult, *, everything: bool) -> str:
     snapshots = counted(result["snapshots"], "snapshot")
     if result["messages"] or result["comments"]:
-        texts = [
-            counted(result[key], noun) for key, noun in (("messages", "prompt"), ("comments", "comment")) if result[key]
-        ]
-        words = f"{' and '.join(texts)} {'removed' if result['applied'] else 'to be removed'}"
+        texts = ((result["messages"], "prompt"), (result["comments"], "comment"))
+        removed = " and ".join(counted(number, noun) for number, noun in texts if number)
+        words = f"{removed} {'removed' if result['applied'] else 'to be removed'}"
         return f"{words}; {_rewritten(result)}" if result["snapshots"] else words
     if everything:
         verb = "purged" if result["applied"] else "to be purged"
