@@ -75,9 +75,8 @@ def _made(options: argparse.Namespace, backend: Backend, named: list[str]) -> Co
             f"{options.words[0]}: has no line", hint="name one, as in 'a.py:12' or 'a.py:3-9'", field="FILE:LINES"
         )
     session = None if options.session is None else find_session(backend, options.session)["sessionId"]
-    params: ReviewCommentParams = {"file": in_folder(options, file), "text": options.words[1], "sessionId": session}
-    params.update(lines)
-    return ask(backend, "review/comment", params)
+    place: ReviewCommentParams = {"file": in_folder(options, file), "start": lines["start"], "text": options.words[1]}
+    return ask(backend, "review/comment", {**place, "count": lines["count"], "sessionId": session})
 
 
 def _comments_arguments(parser: Parser) -> None:
