@@ -1,14 +1,21 @@
-"""`session/start`, `end`, `list`, `steps`, `message`, `messages`, `news`, `diff`, `history` and `activity`."""
+"""The requests about sessions and their messages."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import attrs
+
+from snapd.conversations.branch import NoBranch, Prompt
+from snapd.conversations.table import way_of
 from snapd.core.actions.history import HistoryPosition, HistoryQuery
 from snapd.model.errors import InvalidParams
+from snapd.model.paths import shown
+from snapd.model.timeline import Continuation
 from snapd.wire import message as message_wire
 from snapd.wire import methods
 from snapd.wire import session as wire
+from snapd.wire.words import agent_title
 
 from . import convert, history
 from .binding import handles
@@ -27,7 +34,13 @@ _DIGITS = 18
 @handles(methods.SESSION_START)
 def start(context: Context, params: wire.SessionStartParams) -> wire.SessionStartResult:
     """Begins a session."""
-    session_id = context.workspace.sessions.start(params.session_id, params.agent, params.title, context.call)
+    given = params.continues
+    continues = None if given is None else Continuation(given.session_id, given.message_id)
+    if continues is not None and continues.session_id == params.session_id:
+        raise InvalidParams("continues: a session cannot continue itself", field="continues")
+    session_id = context.workspace.sessions.start(
+        params.session_id, params.agent, params.title, context.call, continues
+    )
     return wire.SessionStartResult(session_id=session_id)
 
 
@@ -36,6 +49,49 @@ def end(context: Context, params: wire.SessionEndParams) -> wire.SessionEndResul
     """Ends a session."""
     context.workspace.sessions.end(params.session_id, context.call)
     return wire.SessionEndResult()
+
+
+@handles(methods.SESSION_REWIND_CHAT)
+def rewind_chat(context: Context, params: wire.RewindChatParams) -> wire.RewindChatResult:
+    """Has the conversation of a session go on from before a message, in a new session."""
+    workspace = context.workspace
+    session = workspace.sessions.known(params.session_id)
+    message = workspace.messages.known(params.session_id, params.message_id)
+    root, agent = shown(workspace.root), session.agent
+    prompt = Prompt(
+        session_id=session.session_id,
+        message_id=message.message_id,
+        text=message.text,
+        sent=message.started,
+        transcript=workspace.store.timeline.transcript(session.session_id, message.message_id),
+        root=root,
+    )
+    chat = wire.Chat(agent=agent, command=[], cwd=root, drops=[], prompt=message.text)
+    try:
+        way = way_of(agent)
+    except NoBranch as error:
+        return wire.RewindChatResult(chat=attrs.evolve(chat, problem=str(error)))
+    try:
+        branch = way.find(prompt)
+        chat = attrs.evolve(
+            chat,
+            kind="new" if branch.begin is None else branch.kind,
+            cwd=branch.cwd or root,
+            drops=list(branch.drops),
+            prompt=branch.prompt or message.text,
+        )
+        made = None if branch.begin is None or params.dry_run else branch.begin()
+    except NoBranch as error:
+        title = agent_title(agent or "")
+        problem = f"the conversation stays as it is: {error}. In {title} itself, {way.own}"
+        return wire.RewindChatResult(chat=attrs.evolve(chat, problem=problem))
+    if made is not None:
+        continues = Continuation(session.session_id, message.message_id)
+        workspace.sessions.start(made, agent, None, context.call, continues)
+        # it goes on once somebody types the command
+        workspace.sessions.end(made, context.call)
+    resume = [] if branch.begin is None else [way.resume, *([] if made is None else [made])]
+    return wire.RewindChatResult(chat=attrs.evolve(chat, session_id=made, command=[way.program, *resume]))
 
 
 @handles(methods.SESSION_LIST)

@@ -52,6 +52,8 @@ def _report(event: Event, call: ToolCall | None) -> dict[str, Any]:
         params |= {"event": "taskEnd", "callId": event.ended_task}
     elif event.kind == PROMPT:
         params["text"] = event.prompt
+        if isinstance(event.transcript, str):
+            params |= {"transcript": event.transcript, "transcriptSize": event.transcript_size}
     elif event.kind in (SUB_BEGIN, SUB_END):
         params |= {"subagentId": event.subagent, "tool": "Agent", "description": event.about}
         params["unnamedSubagents"] = not event.dialect.names_subagents
@@ -83,7 +85,7 @@ def _call(event: Event, call: ToolCall) -> dict[str, Any]:
 def _process(event: Event) -> dict[str, Any] | None:
     """How the daemon detects that the agent is gone, or that its user interrupted the call."""
     process: dict[str, Any] = {"processId": int(event.process)} if event.process.isdecimal() else {}
-    if isinstance(event.transcript, str):
+    if event.dialect.interrupted and isinstance(event.transcript, str):
         process |= {"transcript": event.transcript, "interrupted": [event.dialect.interrupted]}
     return process or None
 

@@ -73,12 +73,21 @@ class Recorded:
 
 
 @attrs.frozen
+class Continuation:
+    """The session whose conversation goes on in another one, from before a message; None for its end."""
+
+    session_id: SessionId
+    message_id: str | None = None
+
+
+@attrs.frozen
 class SessionStarted:
     """A session was started or resumed; for a resumed session, None keeps the old value."""
 
     session_id: SessionId
     agent: str | None
     title: str | None
+    continues: Continuation | None = None
 
 
 @attrs.frozen
@@ -89,12 +98,21 @@ class SessionEnded:
 
 
 @attrs.frozen
+class Transcript:
+    """The agent's own file of a conversation, on this machine, and its size when a message was sent."""
+
+    path: str
+    size: int
+
+
+@attrs.frozen
 class MessageSent:
     """A message to the agent of a session began a turn."""
 
     session_id: SessionId
     message_id: str  # the agent's own id
     text: str | None  # the prompt; None: not stored, and keeps an earlier text
+    transcript: Transcript | None = None  # None if the agent does not report it; never leaves this machine
 
 
 @attrs.frozen
@@ -330,6 +348,7 @@ class Session:
     ended: int | None  # milliseconds since 1970; None while it goes on
     step_count: int
     prompt: str | None = None  # the beginning of its first prompt; None if not stored
+    continues: Continuation | None = None
 
     @property
     def name(self) -> str:

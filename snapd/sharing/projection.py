@@ -244,7 +244,8 @@ class Projection:
             case MessageSent():
                 if what.session_id not in self._session_ids:
                     return None
-                return attrs.evolve(what, text=None) if self._left_out.texts else what
+                # paths of this machine are not shared
+                return attrs.evolve(what, text=None if self._left_out.texts else what.text, transcript=None)
             case StepBegun():
                 if what.session_id not in self._session_ids:
                     return None

@@ -54,6 +54,10 @@ class AgentReportParams(RequestParams):
     news: Annotated[bool, "Whether to answer with `news`."] = False
     message_id: Annotated[str | None, "The prompt, by the agent's own id. A prompt with a text needs one."] = None
     text: Annotated[str | None, "With `prompt`, what the person wrote. If it is blank, the turn goes on."] = None
+    transcript: Annotated[
+        str | None, "With `prompt`, the absolute path of the agent's own file of the conversation, on this machine."
+    ] = None
+    transcript_size: Annotated[int, "The size of that file when the prompt was sent, in bytes."] = 0
     turn_step: Annotated[
         bool,
         "With `prompt`, begins a step for the whole turn, and with `turnEnd` ends it. The client then ends each call.",

@@ -19,12 +19,14 @@ __all__ = [
     "ChangeOwner",
     "ChangedBy",
     "ChangedFile",
+    "Chat",
     "CheckParams",
     "CheckResult",
     "CleanupParams",
     "CleanupResult",
     "Comment",
     "Contested",
+    "Continuation",
     "Detail",
     "Details",
     "DidChangeParams",
@@ -109,6 +111,8 @@ __all__ = [
     "ReviewParams",
     "ReviewResolveParams",
     "ReviewRevertParams",
+    "RewindChatParams",
+    "RewindChatResult",
     "SecretText",
     "Session",
     "SessionActivity",
@@ -1124,6 +1128,18 @@ class NotificationParams(TypedDict):
     """
 
 
+class _ContinuationRequired(TypedDict):
+    sessionId: str
+    """The session whose conversation goes on in another one."""
+
+
+class Continuation(_ContinuationRequired, total=False):
+    """Where the conversation of a session comes from."""
+
+    messageId: str
+    """It goes on from before this message. Absent for the end."""
+
+
 class Origin(TypedDict):
     """Where a fetched session came from."""
 
@@ -1178,6 +1194,8 @@ class Session(_SessionRequired, total=False):
     """A title for people, if the agent gave one."""
     endedAt: str
     """When it ended. Absent while it goes on."""
+    continues: Continuation
+    """The session whose conversation goes on in this one, if any."""
     origin: Origin
     """Where it was fetched from. Absent for a session of this folder."""
     takenOver: Origin
@@ -1381,6 +1399,8 @@ class SessionStartParams(RequestParams, total=False):
     """The agent that works in it."""
     title: str | None
     """A title for people."""
+    continues: Continuation | None
+    """The session whose conversation goes on in this one."""
 
 
 class SessionStartResult(TypedDict):
@@ -1388,6 +1408,55 @@ class SessionStartResult(TypedDict):
 
     sessionId: str
     """The session."""
+
+
+class _RewindChatParamsRequired(RequestParams):
+    sessionId: str
+    """The session."""
+    messageId: str
+    """Go back to before this message."""
+
+
+class RewindChatParams(_RewindChatParamsRequired, total=False):
+    """The params of `session/rewindChat`."""
+
+    dryRun: bool | None
+    """Only look at what would be done."""
+
+
+class _ChatRequired(TypedDict):
+    command: list[str]
+    """What a person types to go on. With `dryRun`, without the new session; empty with `problem`."""
+    cwd: str
+    """The directory to type it in."""
+    drops: list[str]
+    """The prompts that the new session does not have, oldest first: their ids, or their texts if the agent gives them
+    no ids.
+    """
+
+
+class Chat(_ChatRequired, total=False):
+    """How the conversation goes on."""
+
+    agent: str
+    """The agent of the session, if it is known."""
+    kind: Literal["copy", "fork", "new"]
+    """How the new session is made: as a copy, as a fork by the agent's program, or as a new conversation, because the
+    message is the first one. Absent if snapd cannot do it for this agent.
+    """
+    sessionId: str
+    """The new session. Absent with `new`, `dryRun` and `problem`."""
+    prompt: str
+    """The text of the prompt, to edit it and send it again."""
+    problem: str
+    """Why the conversation cannot go on from there, for people."""
+
+
+class RewindChatResult(TypedDict):
+    """The result of `session/rewindChat`."""
+
+    chat: Chat
+    """How the conversation goes on."""
 
 
 class SessionEndParams(RequestParams):
@@ -2312,6 +2381,10 @@ class AgentReportParams(_AgentReportParamsRequired, total=False):
     """The prompt, by the agent's own id. A prompt with a text needs one."""
     text: str | None
     """With `prompt`, what the person wrote. If it is blank, the turn goes on."""
+    transcript: str | None
+    """With `prompt`, the absolute path of the agent's own file of the conversation, on this machine."""
+    transcriptSize: int | None
+    """The size of that file when the prompt was sent, in bytes."""
     turnStep: bool | None
     """With `prompt`, begins a step for the whole turn, and with `turnEnd` ends it. The client then ends each call."""
     callId: str | None

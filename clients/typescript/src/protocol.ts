@@ -736,6 +736,14 @@ export interface NotificationParams {
   seq: number;
 }
 
+/** Where the conversation of a session comes from. */
+export interface Continuation {
+  /** The session whose conversation goes on in another one. */
+  sessionId: string;
+  /** It goes on from before this message. Absent for the end. */
+  messageId?: string;
+}
+
 /** Where a fetched session came from. */
 export interface Origin {
   /** The address that it was fetched from, without a password. */
@@ -778,6 +786,8 @@ export interface Session {
   undoable: number;
   /** The number of its steps that can be redone, in whole or in part. */
   redoable: number;
+  /** The session whose conversation goes on in this one, if any. */
+  continues?: Continuation;
   /** Where it was fetched from. Absent for a session of this folder. */
   origin?: Origin;
   /** Who took it over after the folder was handed over, and where the last `session/fetch` saw that. Absent if nobody did, or if the folder has taken it over again. */
@@ -938,12 +948,50 @@ export interface SessionStartParams extends RequestParams {
   agent?: string;
   /** A title for people. */
   title?: string;
+  /** The session whose conversation goes on in this one. */
+  continues?: Continuation;
 }
 
 /** The result of `session/start`. */
 export interface SessionStartResult {
   /** The session. */
   sessionId: string;
+}
+
+/** The params of `session/rewindChat`. */
+export interface RewindChatParams extends RequestParams {
+  /** The session. */
+  sessionId: string;
+  /** Go back to before this message. */
+  messageId: string;
+  /** Only look at what would be done. */
+  dryRun?: boolean;
+}
+
+/** How the conversation goes on. */
+export interface Chat {
+  /** The agent of the session, if it is known. */
+  agent?: string;
+  /** How the new session is made: as a copy, as a fork by the agent's program, or as a new conversation, because the message is the first one. Absent if snapd cannot do it for this agent. */
+  kind?: "copy" | "fork" | "new";
+  /** The new session. Absent with `new`, `dryRun` and `problem`. */
+  sessionId?: string;
+  /** What a person types to go on. With `dryRun`, without the new session; empty with `problem`. */
+  command: string[];
+  /** The directory to type it in. */
+  cwd: string;
+  /** The prompts that the new session does not have, oldest first: their ids, or their texts if the agent gives them no ids. */
+  drops: string[];
+  /** The text of the prompt, to edit it and send it again. */
+  prompt?: string;
+  /** Why the conversation cannot go on from there, for people. */
+  problem?: string;
+}
+
+/** The result of `session/rewindChat`. */
+export interface RewindChatResult {
+  /** How the conversation goes on. */
+  chat: Chat;
 }
 
 /** The params of `session/end`. */
@@ -1650,6 +1698,10 @@ export interface AgentReportParams extends RequestParams {
   messageId?: string;
   /** With `prompt`, what the person wrote. If it is blank, the turn goes on. */
   text?: string;
+  /** With `prompt`, the absolute path of the agent's own file of the conversation, on this machine. */
+  transcript?: string;
+  /** The size of that file when the prompt was sent, in bytes. */
+  transcriptSize?: number;
   /** With `prompt`, begins a step for the whole turn, and with `turnEnd` ends it. The client then ends each call. */
   turnStep?: boolean;
   /** The call, by the agent's own id. A step's `partId`. */
@@ -2199,6 +2251,7 @@ export interface Requests {
   "snapshot/check": { params: CheckParams; result: CheckResult };
   "snapshot/events": { params: EventsParams; result: EventsResult };
   "session/start": { params: SessionStartParams; result: SessionStartResult };
+  "session/rewindChat": { params: RewindChatParams; result: RewindChatResult };
   "session/end": { params: SessionEndParams; result: SessionEndResult };
   "session/list": { params: SessionListParams; result: SessionListResult };
   "session/steps": { params: SessionStepsParams; result: SessionStepsResult };
@@ -2268,6 +2321,7 @@ export const IDEMPOTENT: Readonly<Record<keyof Requests, boolean | string>> = {
   "snapshot/check": false,
   "snapshot/events": true,
   "session/start": "sessionId",
+  "session/rewindChat": false,
   "session/end": true,
   "session/list": true,
   "session/steps": true,

@@ -12,6 +12,7 @@ from snapd.core.answers import CommentView, FormerHistory, MessageView, News, Pa
 from snapd.core.operations.writer import Writer
 from snapd.core.seams import Policy
 from snapd.model.call import Call
+from snapd.model.errors import UnknownStep
 from snapd.model.git import net as net_of_git
 from snapd.model.snapshot import ObjectId, RelPath, Snapshot
 from snapd.model.timeline import (
@@ -27,6 +28,7 @@ from snapd.model.timeline import (
     StepBegun,
     StepId,
     StepState,
+    Transcript,
 )
 from snapd.model.trees import lookup
 from snapd.store.store import Store
@@ -57,7 +59,13 @@ class Messages:
             self.record(session_id, message_id, text, lambda: capture(call), call)
 
     def record(
-        self, session_id: SessionId, message_id: str, text: str | None, capture: Callable[[], Snapshot], call: Call
+        self,
+        session_id: SessionId,
+        message_id: str,
+        text: str | None,
+        capture: Callable[[], Snapshot],
+        call: Call,
+        transcript: Transcript | None = None,
     ) -> None:
         """Records a message as `send` does, on the snapshot from `capture`; the caller holds the write lock."""
         kept = self._sessions.kept_text(text)
@@ -66,9 +74,17 @@ class Messages:
         known = self._timeline.message(session_id, message_id)
         if known is not None and known == latest and kept in (None, known.text):
             return
-        self._writer.track(capture(), MessageSent(session_id, message_id, kept), call)
+        transcript = self._timeline.transcript(session_id, message_id) or transcript
+        self._writer.track(capture(), MessageSent(session_id, message_id, kept, transcript), call)
         self._writer.edits.drop(session_id=session_id)
         self._sessions.notify(session_id, None)
+
+    def known(self, session_id: SessionId, message_id: str) -> Message:
+        """Returns a message by its id. Raises `UnknownStep`."""
+        message = self._timeline.message(session_id, message_id)
+        if message is None:
+            raise UnknownStep("the session has no such message", messageId=message_id)
+        return message
 
     def page(
         self, session_id: SessionId | None, prefix: str, call: Call, after: int | None, limit: int | None

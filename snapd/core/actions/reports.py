@@ -18,7 +18,7 @@ from snapd.core.operations.writer import Writer
 from snapd.model.call import Call
 from snapd.model.paths import parents
 from snapd.model.snapshot import RelPath, Snapshot
-from snapd.model.timeline import SessionId, Step, StepId
+from snapd.model.timeline import SessionId, Step, StepId, Transcript
 from snapd.model.tools import is_edit
 from snapd.store.store import Store
 from snapd.watch.agents import AgentAtWork
@@ -56,6 +56,7 @@ class Report:
     wants_news: bool = False  # whether the agent reads the answer
     message_id: str | None = None
     text: str = ""
+    transcript: Transcript | None = None  # the agent's own file of the conversation, with a prompt
     has_step: bool = False  # whether the whole turn is a step, and its calls are ended by id
     call_id: str | None = None
     is_alike: bool = False  # whether `call_id` is the common prefix of the ids of similar calls
@@ -325,7 +326,8 @@ class AgentReports:
 
     def _send(self, report: Report, recording: _Recording, call: Call) -> None:
         capture = recording.capture if report.late is None else lambda: self._sessions.newest(call)
-        self._messages.record(report.session_id, report.message_id or "", report.text, capture, call)
+        message_id = report.message_id or ""
+        self._messages.record(report.session_id, message_id, report.text, capture, call, report.transcript)
 
 
 @attrs.define(eq=False)

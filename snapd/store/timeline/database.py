@@ -50,7 +50,7 @@ from snapd.store.files.durable import PRIVATE_FILE, remove_if_there
 
 from . import codec
 from .chain import ChainLink, snapshots
-from .codec import encode_claims, encode_summary, encode_uncaptured
+from .codec import encode_claims, encode_derived, encode_summary, encode_uncaptured
 from .converter import write_file
 from .queries import TimelineQueries
 from .schema import GO_ON, TABLES, VERSION
@@ -438,11 +438,13 @@ def _reply(database: Database, event: Event, what: Replied) -> None:
 
 
 def _start_session(connection: sqlite3.Connection, event: Event, what: SessionStarted) -> None:
+    continues = None if what.continues is None else encode_derived(what.continues)
     connection.execute(
-        "INSERT INTO sessions (session_id, seq, agent, title, started) VALUES (?, ?, ?, ?, ?) "
+        "INSERT INTO sessions (session_id, seq, agent, title, started, continues) VALUES (?, ?, ?, ?, ?, ?) "
         "ON CONFLICT (session_id) DO UPDATE "
-        "SET ended = NULL, agent = COALESCE(excluded.agent, agent), title = COALESCE(excluded.title, title)",
-        (what.session_id, event.seq, what.agent, what.title, event.milliseconds),
+        "SET ended = NULL, agent = COALESCE(excluded.agent, agent), title = COALESCE(excluded.title, title), "
+        "continues = COALESCE(excluded.continues, continues)",
+        (what.session_id, event.seq, what.agent, what.title, event.milliseconds, continues),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -19,12 +19,14 @@ from snapd.model.timeline import (
     Commented,
     CommentId,
     CommentState,
+    Continuation,
     Edited,
     Event,
     EventPayload,
     FileChangeRow,
     Kept,
     Message,
+    MessageSent,
     Operated,
     Operation,
     OperationId,
@@ -41,13 +43,14 @@ from snapd.model.timeline import (
     StepQuery,
     StepsLeft,
     Tally,
+    Transcript,
     UndoneShare,
     UndoUnit,
     around,
 )
 
 from .chain import SESSIONS, SNAPSHOTS, chain_of_session, effect_blobs, snapshots
-from .codec import decode_claims, decode_event, decode_summary, decode_uncaptured
+from .codec import decode_claims, decode_derived, decode_event, decode_summary, decode_uncaptured
 from .converter import read_file
 from .schema import CHAINS, HEADS, LINKS, ROOTS
 
@@ -69,7 +72,7 @@ SESSION = """
 SELECT session_id, agent, title, started, ended, step_count, (
     SELECT SUBSTR(text, 1, 500) FROM messages
     WHERE messages.session_id = sessions.session_id AND text IS NOT NULL ORDER BY messages.seq LIMIT 1
-)
+), continues
 FROM sessions """
 UNDONE = "SELECT name, operation_id, rest, git FROM undone "
 SPAN_STEPS = """
@@ -208,7 +211,14 @@ def snapshot(tree: ObjectId | None, coverage: ObjectId | None) -> SnapshotId | N
 
 
 _MESSAGE = "SELECT session_id, message_id, text, started, seq FROM messages "
+_OF_MESSAGE = "WHERE seq = (SELECT sent FROM messages WHERE session_id = ? AND message_id = ?)"
 _TOUCHED = "SELECT path, seq, part, old, new, other FROM touched "
+
+
+def session_of(row: Iterable[Any]) -> Session:
+    """Builds a session from its row."""
+    *others, continues = row
+    return Session(*others, None if continues is None else decode_derived(continues, Continuation))
 
 
 class Queries(ABC):
@@ -251,6 +261,12 @@ class SessionQueries(Queries):
         """Returns a message of a session by id."""
         return self._message("WHERE session_id = ? AND message_id = ?", session_id, message_id)
 
+    def transcript(self, session_id: SessionId, message_id: str) -> Transcript | None:
+        """Returns the agent's own file that a message came with; None if it is unknown."""
+        rows = self._rows(EVENT + _OF_MESSAGE, session_id, message_id)
+        events = [decode_event(payload, commit)[0].what for payload, commit in rows]
+        return next((what.transcript for what in events if isinstance(what, MessageSent)), None)
+
     def last_message(self, session_id: SessionId) -> Message | None:
         """Returns the last message sent in a session; messages that only steps name do not count."""
         return self._message("WHERE session_id = ? AND sent IS NOT NULL ORDER BY sent DESC LIMIT 1", session_id)
@@ -288,7 +304,7 @@ class SessionQueries(Queries):
         return tuple([result for (result,) in (*self._rows(NEIGHBOURS, name), *trees) if result])
 
     def _sessions(self, clause: str, *values: Any) -> tuple[Session, ...]:
-        return tuple([Session(*row) for row in self._rows(SESSION + clause, *values)])
+        return tuple([session_of(row) for row in self._rows(SESSION + clause, *values)])
 
     def _message(self, clause: str, *values: Any) -> Message | None:
         return next((Message(*row[:-1]) for row in self._messages(clause, *values)), None)

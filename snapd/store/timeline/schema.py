@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 18
+VERSION = 19
 """The version of the tables: a database of another version is rebuilt from the events."""
 
 TABLES = (
@@ -51,6 +51,7 @@ TABLES = (
         title TEXT,
         started INTEGER NOT NULL,
         ended INTEGER,
+        continues TEXT,
         step_count INTEGER NOT NULL DEFAULT 0
     )
     """,
