@@ -1285,6 +1285,7 @@ class Methods(Requests):
     def session_news(
         self,
         session_id: str,
+        files: Iterable[FileName] | None = None,
         *,
         workspace_uri: str | None = None,
         timeout: float | None = None,
@@ -1293,7 +1294,7 @@ class Methods(Requests):
         """Returns what others did to the work of a session since the last such request, and records that it was
         reported.
         """
-        params = {"sessionId": session_id}
+        params = {"sessionId": session_id, "files": self._names(files, workspace_uri)}
         result: p.SessionNewsResult = self._ask("session/news", params, workspace_uri, timeout, on_progress)
         return result
 
@@ -1306,7 +1307,7 @@ class Methods(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> p.SessionToldResult:
-        """Says that the agent heard of the comments in an answer of `session/news`."""
+        """Says that the agent heard of the comments and overlaps in an answer of `session/news`."""
         params = {"sessionId": session_id, "newsId": news_id}
         result: p.SessionToldResult = self._ask("session/told", params, workspace_uri, timeout, on_progress)
         return result
@@ -1726,6 +1727,7 @@ class Methods(Requests):
             "callBegin",
             "callEnd",
             "callOver",
+            "read",
             "taskEnd",
             "turnEnd",
             "subagentBegin",
