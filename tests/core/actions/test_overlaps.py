@@ -176,6 +176,9 @@ def test_random_histories(tmp_path: Path, seed: int) -> None:
     root = agents.bench.root
     for session in ("s", "t", "child"):
         agents.start(session)
+    task = agents.begin("s")
+    agents.step("child", {}, parent=task)
+    agents.end(task, [])
 
     def edit() -> set[str]:
         names = set()
