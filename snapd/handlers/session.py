@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from .binding import Context
 
 _ENTRIES = 100
-_DIGITS = 18
 
 
 @handles(methods.SESSION_START)
@@ -110,8 +109,9 @@ def steps(context: Context, params: wire.SessionStepsParams) -> wire.SessionStep
     paged = convert.PagedRequest(params)
     views = context.workspace.readers.of_session(params.session_id).views
     page = views.steps(params.session_id, context.call, paged.number(), params.limit)
+    root = context.workspace.root
     return wire.SessionStepsResult(
-        steps=[history.step(context.workspace.root, view) for view in page.views],
+        steps=[history.step(root, view) for view in context.workspace.overlaps.mark(page.views, context.call)],
         next_cursor=paged.optional_cursor(page.after),
     )
 
@@ -138,7 +138,8 @@ def messages(context: Context, params: message_wire.SessionMessagesParams) -> me
 def news(context: Context, params: message_wire.SessionNewsParams) -> message_wire.SessionNewsResult:
     """Returns the news for an agent."""
     context.need_snapshots("compare the folder with")
-    return news_result(context, context.workspace.news.take_news(params.session_id, context.call))
+    files, _ = convert.claims(context, params.files, None)
+    return news_result(context, context.workspace.news.take_news(params.session_id, context.call, files=files or ()))
 
 
 def news_result(context: Context, result: News) -> message_wire.SessionNewsResult:
@@ -150,7 +151,8 @@ def news_result(context: Context, result: News) -> message_wire.SessionNewsResul
         files=history.files(root, result.files),
         git=history.git_change(result.git),
         comments=[to_comment(context, view) for view in result.comments] or None,
-        news_id=str(result.until),
+        overlaps=[history.overlap(root, view) for view in result.overlaps] or None,
+        news_id=result.news_id,
         former_histories=convert.former_histories(result.former),
     )
 
@@ -158,9 +160,7 @@ def news_result(context: Context, result: News) -> message_wire.SessionNewsResul
 @handles(methods.SESSION_TOLD)
 def told(context: Context, params: message_wire.SessionToldParams) -> message_wire.SessionToldResult:
     """Records what the agent of a session heard."""
-    if not params.news_id.isdecimal() or not params.news_id.isascii() or len(params.news_id) > _DIGITS:
-        raise InvalidParams(f"newsId: no news has the id {params.news_id!r}", field="newsId")
-    context.workspace.comments.told(params.session_id, int(params.news_id), context.call)
+    context.workspace.news.told(params.session_id, params.news_id, context.call)
     return message_wire.SessionToldResult()
 
 
@@ -196,8 +196,14 @@ def list_history(context: Context, params: message_wire.HistoryParams) -> messag
     place = paged.number_and_names()
     after = None if place is None else HistoryPosition(place[0], frozenset(place[1]))
     page = context.workspace.history.page(query, after, params.limit or _ENTRIES, context.call)
+    shown = [result.step for result in page.entries if result.step is not None]
+    marked = {view.step.step_id: view for view in context.workspace.overlaps.mark(shown, context.call)}
+    entries = (
+        result if result.step is None else attrs.evolve(result, step=marked[result.step.step.step_id])
+        for result in page.entries
+    )
     return message_wire.HistoryResult(
-        entries=[history.entry(context.workspace.root, result) for result in page.entries],
+        entries=[history.entry(context.workspace.root, result) for result in entries],
         next_cursor=None
         if page.after is None
         else paged.cursor(b"\0".join([b"%d" % page.after.seq, *sorted(page.after.names)])),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from .dialects import BATCH, BEGIN, END, PROMPT, STOP, SUB_BEGIN, SUB_END
-from .tools import SUBAGENTS, begins_step, described, directory_of, files_of, named, path_of
+from .dialects import BATCH, BEGIN, END, PROMPT, READ, STOP, SUB_BEGIN, SUB_END
+from .tools import READS, SUBAGENTS, begins_step, described, directory_of, files_of, named, path_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Event:
         transcript: the agent's own file of the conversation; None if not reported.
         transcript_size: its size in bytes when a `PROMPT` was sent.
         in_background: whether what the call of an `END` started is still running.
-        told: the folder and the id of the news with comments that the answer has; None without any.
+        told: the folder and the id of the news whose comments or overlaps the answer has; None without any.
         ended_task: the call whose background task a `PROMPT` reports as ended: no user wrote it then.
     """
 
@@ -126,7 +126,8 @@ class Event:
             self.subagent = call.call_id
             self.about = self.words(call)
         elif not begins_step(tool):
-            self.kind = None
+            reads = self.kind == END and tool.lower() in READS and named(call.given)
+            self.kind = READ if reads else None
         answer = _value_at(payload, dialect.answer)
         self.in_background = any(
             isinstance(directory, dict) and bool(directory.get(name))

@@ -299,11 +299,13 @@ class Replied:
 
 
 @attrs.frozen
-class CommentsTold:
-    """The agent of a session was told its open comments, as they were after an event."""
+class Informed:
+    """The agent of a session heard of comments, or knows how files are: it was told of their changes, or read them."""
 
     session_id: SessionId
-    until: int  # the `seq` of that event
+    comments: int = 0  # of which comments: those as they were after this event; 0 for none
+    until: int = 0  # the `seq` of the last event before it saw the files
+    files: tuple[tuple[RelPath, Entry | None], ...] = ()  # each as it was by then; None if it was not there
 
 
 EventPayload = (
@@ -319,7 +321,7 @@ EventPayload = (
     | Kept
     | Commented
     | Replied
-    | CommentsTold
+    | Informed
 )
 
 
@@ -412,6 +414,17 @@ class Comment:
     due: int | None
     delivered: int | None  # when the agent was told of it last; None if never
     replies: tuple[tuple[Replied, int], ...]  # those with a text, each with its time
+
+
+@attrs.frozen
+class FileLook:
+    """An agent saw a file: see `Informed`."""
+
+    seq: int  # of the event that says so
+    session_id: SessionId
+    path: RelPath
+    until: int
+    entry: Entry | None
 
 
 @attrs.frozen

@@ -9,6 +9,7 @@ import attrs
 from .git import GIT, GitChange
 from .snapshot import BINARY, CURSOR, DECISIONS, DETAILS, DRY_RUN, EXACT, EXPECT, NEXT_CURSOR
 from .values import (
+    URI,
     Decision,
     Detail,
     FileChange,
@@ -72,6 +73,21 @@ class Session:
 
 
 @attrs.frozen(kw_only=True)
+class Overlap:
+    """A file that a step of another agent changed, within 30 minutes. See [Two agents](#two-agents)."""
+
+    file: Annotated[str, "The file, as the agent knew it: relative to the workspace root, with `/` between its parts."]
+    uri: Annotated[str | None, URI] = None
+    session_id: Annotated[str, "The session of the other agent."]
+    agent: Annotated[str | None, "The other agent."] = None
+    title: Annotated[str | None, "The title of its session."] = None
+    step_id: Annotated[str, "Its step."]
+    at: Annotated[str, "When that step changed the file last, as RFC 3339 in UTC with milliseconds."]
+    start: Annotated[int | None, "The first line that is left of what it wrote, from 1. Absent if none is."] = None
+    count: Annotated[int | None, "The number of lines from that one to the last one."] = None
+
+
+@attrs.frozen(kw_only=True)
 class Step:
     """A step of a session, and what it changed."""
 
@@ -110,6 +126,11 @@ class Step:
     ] = None
     git: Annotated[
         GitChange | None, "How it changed the folder's own git. Absent if it did not, or while it is open."
+    ] = None
+    overlaps: Annotated[
+        list[Overlap] | None,
+        "What other agents had changed in its files, which its agent did not know when it began. Absent if nothing, "
+        "while it is open, and in notifications.",
     ] = None
 
 

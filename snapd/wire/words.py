@@ -343,6 +343,19 @@ def comment_lines(comments: Iterable[Mapping[str, Any]]) -> list[str]:
     return lines
 
 
+def overlap_lines(overlaps: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Describes to an agent what other agents changed in its files."""
+    lines = ["snapd: another agent changed files that you work on. Read them again before you edit them."]
+    for overlap in overlaps:
+        who = agent_title(overlap["agent"]) if overlap.get("agent") else "an agent"
+        file, at, where = _visible(overlap["file"]), overlap["at"][11:16], ""
+        if "start" in overlap:
+            last = overlap["start"] + overlap["count"] - 1
+            where = f", line {last}" if overlap["count"] == 1 else f", lines {overlap['start']} to {last}"
+        lines.append(f"- {file}{where}: {_visible(who)} at {at} UTC (step {overlap['stepId']})")
+    return lines
+
+
 COMMENT_DIGITS = 8
 """How many digits of a comment's id people and agents see."""
 

@@ -1315,6 +1315,7 @@ class Methods(Requests):
     def session_news(
         self,
         session_id: str,
+        files: Iterable[FileName] | None = None,
         *,
         workspace_uri: str | None = None,
         timeout: float | None = None,
@@ -1323,7 +1324,7 @@ class Methods(Requests):
         """Returns what others did to the work of a session since the last such request, and records that it was
         reported.
         """
-        params = {"sessionId": session_id}
+        params = {"sessionId": session_id, "files": self._names(files, workspace_uri)}
         result: p.SessionNewsResult = self._ask("session/news", params, workspace_uri, timeout, on_progress)
         return result
 
@@ -1336,7 +1337,7 @@ class Methods(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> p.SessionToldResult:
-        """Says that the agent heard of the comments in an answer of `session/news`."""
+        """Says that the agent heard of the comments and overlaps in an answer of `session/news`."""
         params = {"sessionId": session_id, "newsId": news_id}
         result: p.SessionToldResult = self._ask("session/told", params, workspace_uri, timeout, on_progress)
         return result
@@ -1756,6 +1757,7 @@ class Methods(Requests):
             "callBegin",
             "callEnd",
             "callOver",
+            "read",
             "taskEnd",
             "turnEnd",
             "subagentBegin",

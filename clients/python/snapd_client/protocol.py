@@ -81,6 +81,7 @@ __all__ = [
     "Origin",
     "Outcome",
     "OutcomeKind",
+    "Overlap",
     "Owner",
     "Patch",
     "PatchParams",
@@ -1252,6 +1253,34 @@ class Uncaptured(_UncapturedRequired, total=False):
     """
 
 
+class _OverlapRequired(TypedDict):
+    file: str
+    """The file, as the agent knew it: relative to the workspace root, with `/` between its parts."""
+    sessionId: str
+    """The session of the other agent."""
+    stepId: str
+    """Its step."""
+    at: str
+    """When that step changed the file last, as RFC 3339 in UTC with milliseconds."""
+
+
+class Overlap(_OverlapRequired, total=False):
+    """A file that a step of another agent changed, within 30 minutes. See [Two agents](#two-agents)."""
+
+    uri: str
+    """The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8, so that `file` shows it with
+    U+FFFD.
+    """
+    agent: str
+    """The other agent."""
+    title: str
+    """The title of its session."""
+    start: int
+    """The first line that is left of what it wrote, from 1. Absent if none is."""
+    count: int
+    """The number of lines from that one to the last one."""
+
+
 _StepKeywords = TypedDict("_StepKeywords", {"from": TreeHash})
 
 
@@ -1301,6 +1330,10 @@ class Step(_StepRequired, total=False):
     """
     git: GitChange
     """How it changed the folder's own git. Absent if it did not, or while it is open."""
+    overlaps: list[Overlap]
+    """What other agents had changed in its files, which its agent did not know when it began. Absent if nothing, while
+    it is open, and in notifications.
+    """
 
 
 class _SessionDidChangeParamsRequired(NotificationParams):
@@ -1594,11 +1627,16 @@ class SessionMessagesResult(_SessionMessagesResultRequired, total=False):
     """The `cursor` of the next page. Absent on the last page."""
 
 
-class SessionNewsParams(RequestParams):
-    """The params of `session/news`."""
-
+class _SessionNewsParamsRequired(RequestParams):
     sessionId: str
     """The session."""
+
+
+class SessionNewsParams(_SessionNewsParamsRequired, total=False):
+    """The params of `session/news`."""
+
+    files: list[str] | None
+    """The files that the agent is about to change. Names outside the workspace are passed over."""
 
 
 class _ReplyRequired(TypedDict):
@@ -1676,6 +1714,10 @@ class SessionNewsResult(_SessionNewsResultRequired, total=False):
     comments: list[Comment]
     """Open comments for the agent of which it has yet to hear, oldest first: as many as fit one message. Absent if
     there are none. They come again until `session/told` says that the agent heard of them.
+    """
+    overlaps: list[Overlap]
+    """What other agents changed, in files that this one changed or is about to change, since it last looked at them:
+    one for each step and file. Absent if there is nothing. They come again until `session/told`.
     """
     formerHistories: list[FormerHistory]
     """The histories that the folder may adopt, once in a session: show them to the user."""
@@ -2355,6 +2397,7 @@ class _AgentReportParamsRequired(RequestParams):
         "callBegin",
         "callEnd",
         "callOver",
+        "read",
         "taskEnd",
         "turnEnd",
         "subagentBegin",
@@ -2398,7 +2441,9 @@ class AgentReportParams(_AgentReportParamsRequired, total=False):
     command: str | None
     """The command that the call runs; see `step/begin`."""
     files: list[str] | None
-    """With `callEnd`, the files that it wrote; see `step/end`."""
+    """With `callEnd`, the files that it wrote; see `step/end`. With `callBegin`, those that it is about to write, for
+    `news`. With `read`, those that it has read.
+    """
     directory: str | None
     """What relative paths in `files` are relative to; see `step/end`."""
     background: bool | None

@@ -830,6 +830,28 @@ export interface Uncaptured {
   change: "changed" | "deleted";
 }
 
+/** A file that a step of another agent changed, within 30 minutes. See Two agents. */
+export interface Overlap {
+  /** The file, as the agent knew it: relative to the workspace root, with `/` between its parts. */
+  file: string;
+  /** The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8, so that `file` shows it with U+FFFD. */
+  uri?: string;
+  /** The session of the other agent. */
+  sessionId: string;
+  /** The other agent. */
+  agent?: string;
+  /** The title of its session. */
+  title?: string;
+  /** Its step. */
+  stepId: string;
+  /** When that step changed the file last, as RFC 3339 in UTC with milliseconds. */
+  at: string;
+  /** The first line that is left of what it wrote, from 1. Absent if none is. */
+  start?: number;
+  /** The number of lines from that one to the last one. */
+  count?: number;
+}
+
 /** A step of a session, and what it changed. */
 export interface Step {
   /** The id of the step. */
@@ -870,6 +892,8 @@ export interface Step {
   uncaptured?: Uncaptured[];
   /** How it changed the folder's own git. Absent if it did not, or while it is open. */
   git?: GitChange;
+  /** What other agents had changed in its files, which its agent did not know when it began. Absent if nothing, while it is open, and in notifications. */
+  overlaps?: Overlap[];
 }
 
 /** The params of `session/didChange`. */
@@ -1100,6 +1124,8 @@ export interface SessionMessagesResult {
 export interface SessionNewsParams extends RequestParams {
   /** The session. */
   sessionId: string;
+  /** The files that the agent is about to change. Names outside the workspace are passed over. */
+  files?: string[];
 }
 
 /** A reply to a comment. */
@@ -1160,6 +1186,8 @@ export interface SessionNewsResult {
   git?: GitChange;
   /** Open comments for the agent of which it has yet to hear, oldest first: as many as fit one message. Absent if there are none. They come again until `session/told` says that the agent heard of them. */
   comments?: Comment[];
+  /** What other agents changed, in files that this one changed or is about to change, since it last looked at them: one for each step and file. Absent if there is nothing. They come again until `session/told`. */
+  overlaps?: Overlap[];
   /** The id of this answer, for `session/told`. */
   newsId: string;
   /** The histories that the folder may adopt, once in a session: show them to the user. */
@@ -1685,7 +1713,7 @@ export interface AgentReportParams extends RequestParams {
   /** The session, by the agent's own id. */
   sessionId: string;
   /** What happened. */
-  event: "sessionStart" | "prompt" | "callBegin" | "callEnd" | "callOver" | "taskEnd" | "turnEnd" | "subagentBegin" | "subagentEnd" | "sessionEnd";
+  event: "sessionStart" | "prompt" | "callBegin" | "callEnd" | "callOver" | "read" | "taskEnd" | "turnEnd" | "subagentBegin" | "subagentEnd" | "sessionEnd";
   /** The agent, for a session that starts. */
   agent?: string;
   /** When it happened, as RFC 3339, if that is reported late: see `began` in `step/begin`. A command then owns the files that changed on disk between its beginning and its end. */
@@ -1714,7 +1742,7 @@ export interface AgentReportParams extends RequestParams {
   description?: string;
   /** The command that the call runs; see `step/begin`. */
   command?: string;
-  /** With `callEnd`, the files that it wrote; see `step/end`. */
+  /** With `callEnd`, the files that it wrote; see `step/end`. With `callBegin`, those that it is about to write, for `news`. With `read`, those that it has read. */
   files?: string[];
   /** What relative paths in `files` are relative to; see `step/end`. */
   directory?: string;

@@ -63,7 +63,8 @@ class Report:
     tool: str | None = None
     description: str | None = None
     command: str | None = None
-    claims: tuple[RelPath, ...] | None = None  # the files that the call wrote; None if the agent does not report them
+    # the files that the call wrote, is about to write, or read; None if the agent does not report them
+    claims: tuple[RelPath, ...] | None = None
     in_background: bool = False  # whether what the call started continues
     is_sequential: bool = False  # whether the agent waits for a call that writes before it begins the next one
     parent: StepId | None = None
@@ -140,7 +141,7 @@ def decide(report: Report, open_steps: Sequence[Step], lingering: Iterable[Step]
             return _end_subagent(report, own)
         case "sessionEnd":
             return [EndSession()]
-        case "sessionStart":
+        case "sessionStart" | "read":
             return []
 
 
@@ -317,7 +318,12 @@ class AgentReports:
                 look = self._news.look(report.session_id, self._writer.record_look(recording.capture()))
         for ended in recording.ended:
             self._sessions.notify_end(ended, call)
-        return Reported(recording.step, None if look is None else self._news.since(look, call))
+        files = report.claims or ()
+        if report.kind == "read" and is_known:
+            self._news.read(report.session_id, files, call)
+        about_to = files if report.kind == "callBegin" else ()
+        news = None if look is None else self._news.since(look, call, files=about_to, missed=True)
+        return Reported(recording.step, news)
 
     def _start(self, report: Report) -> None:
         session = self._store.timeline.session(report.session_id)

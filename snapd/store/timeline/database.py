@@ -26,10 +26,10 @@ from snapd.model.snapshot import RelPath
 from snapd.model.snapshot_records import SnapshotRecord, taken_by
 from snapd.model.timeline import (
     Commented,
-    CommentsTold,
     Edited,
     Event,
     FileChangeRow,
+    Informed,
     Kept,
     MessageSent,
     Operated,
@@ -61,7 +61,7 @@ BESIDE = (_SEAL, "-wal", "-shm", "-journal", "")
 """The endings of the names of a database's files, in the order in which they are removed."""
 
 _OF_A_CHAIN = (
-    "snapshots", "undone", "turns", "kept", "replies", "comments", "spans", "operations", "steps", "messages",
+    "snapshots", "undone", "turns", "kept", "looks", "replies", "comments", "spans", "operations", "steps", "messages",
     "sessions",
 )  # fmt: skip
 _VARYING = ("summary", "is_empty", "previous")
@@ -252,9 +252,12 @@ class Database(TimelineQueries):
                 self.insert("comments", **row)
             case Replied() as what:
                 _reply(self, event, what)
-            case CommentsTold(session_id, until):
+            case Informed(session_id, comments, until, files):
                 told = "UPDATE comments SET due = NULL, delivered = ? WHERE session_id = ? AND due <= ?"
-                self._run(f"{told} AND state = 'open'", event.milliseconds, session_id, until)
+                self._run(f"{told} AND state = 'open'", event.milliseconds, session_id, comments)
+                for path, entry in files:
+                    row = {"seq": event.seq, "path": path, "session_id": session_id, "until": until}
+                    self.insert("looks", **row, entry=write_file(entry))
         for taken in taken_by(event, self.session_of(event.what)):
             self._take(taken)
         self._add_named_snapshots(event)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
@@ -24,6 +25,7 @@ from snapd.model.timeline import (
     Event,
     EventPayload,
     FileChangeRow,
+    FileLook,
     Kept,
     Message,
     MessageSent,
@@ -124,6 +126,12 @@ SELECT
         WHERE redoable AND rest IS NOT '[]' AND session_id = ?1)
 """
 """How many steps of a session can be undone, according to the kept summaries, and how many redone."""
+AT_WORK = """
+SELECT MAX(step_id) FROM (
+    SELECT step_id, session_id, parent FROM spans JOIN steps USING (step_id) WHERE spans.seq >= ? AND spans.seq < ?
+    UNION SELECT step_id, session_id, parent FROM steps WHERE state = 'open'
+) GROUP BY session_id, parent
+"""
 REMARKS = """
 SELECT
     (SELECT COUNT(*) FROM comments WHERE state = 'open'),
@@ -218,7 +226,7 @@ _TOUCHED = "SELECT path, seq, part, old, new, other FROM touched "
 def session_of(row: Iterable[Any]) -> Session:
     """Builds a session from its row."""
     *others, continues = row
-    return Session(*others, None if continues is None else decode_derived(continues, Continuation))
+    return Session(*others, *([] if continues is None else [decode_derived(continues, Continuation)]))
 
 
 class Queries(ABC):
@@ -346,6 +354,24 @@ class StepQueries(Queries):
         """Lists the direct parts of a step, of any session, in the order in which they began."""
         return self._steps("WHERE parent = ? ORDER BY seq", step_id)
 
+    def began(self, step_id: StepId) -> int | None:
+        """Returns the `seq` of the event with which a step began; None if there is no such step."""
+        seq: int | None = self._value("SELECT seq FROM steps WHERE step_id = ?", step_id)
+        return seq
+
+    def last_step_of(self, session_id: SessionId) -> StepId | None:
+        """Returns the step of a session that began last."""
+        last = "SELECT step_id FROM steps WHERE session_id = ? ORDER BY place DESC LIMIT 1"
+        step_id: StepId | None = self._value(last, session_id)
+        return step_id
+
+    def at_work(self, first: int, last: int) -> tuple[StepId, ...]:
+        """Returns steps that were at work in the events from `first` to before `last`, or are: one of each session.
+
+        Of parts, it returns one for each step that they are a part of.
+        """
+        return tuple([step_id for (step_id,) in self._rows(AT_WORK, first, last)])
+
     def open_steps(self) -> tuple[Step, ...]:
         """Lists the open steps of all sessions, in the order in which they began."""
         return self._steps("WHERE state = 'open' ORDER BY seq")
@@ -379,6 +405,19 @@ class EventQueries(Queries):
         """The `seq` of the newest event."""
         position: int | None = self._value("SELECT MAX(seq) FROM events")
         return position
+
+    def seq_at(self, milliseconds: int) -> int:
+        """Returns the `seq` of the first event at a time (milliseconds since 1970) or later; of the next one if none.
+
+        Events are in the order of their times, but for those reported late.
+        """
+
+        def time_of(seq: int) -> int:
+            at: int | None = self._value("SELECT milliseconds FROM events WHERE seq >= ? ORDER BY seq LIMIT 1", seq)
+            return AFTER_ALL if at is None else at
+
+        with self._together():
+            return bisect_left(range((self.last or 0) + 1), milliseconds, key=time_of)
 
     @property
     def head(self) -> SnapshotId | None:
@@ -599,6 +638,17 @@ class FileQueries(Queries):
     def touched_of(self, path: RelPath, before: int, after: int = 0) -> tuple[FileChangeRow, ...]:
         """Returns what the listed events between `after` and `before`, both exclusive, did to a file, oldest first."""
         return self._touched("WHERE path = ? AND seq > ? AND seq < ? ORDER BY seq, part DESC", path, after, before)
+
+    def touched_between(self, first: int, last: int) -> tuple[FileChangeRow, ...]:
+        """Returns what the listed events from `first` to before `last` did, in order."""
+        return self._touched("WHERE seq >= ? AND seq < ? ORDER BY seq, part DESC, path", first, last)
+
+    def looks_between(self, first: int, last: int) -> tuple[FileLook, ...]:
+        """Returns the files that agents saw by the events from `first` to before `last`, in order."""
+        rows = self._rows(
+            "SELECT seq, session_id, path, until, entry FROM looks WHERE seq >= ? AND seq < ? ORDER BY seq", first, last
+        )
+        return tuple([FileLook(seq, name, path, until, read_file(entry)) for seq, name, path, until, entry in rows])
 
     def touched_since(self, seq: int) -> tuple[FileChangeRow, ...]:
         """Returns what the listed events after `seq` did, in order."""

@@ -22,7 +22,7 @@ from snapd.model.call import Call
 from snapd.model.errors import FileChanged, FileNotInSnapshot, InvalidParams, UnknownComment
 from snapd.model.paths import shown
 from snapd.model.snapshot import TEN_MIB, RelPath
-from snapd.model.timeline import Comment, Commented, CommentId, CommentState, CommentsTold, Replied, SessionId, StepId
+from snapd.model.timeline import Comment, Commented, CommentId, CommentState, Replied, SessionId, StepId
 from snapd.model.trees import file_at
 from snapd.store.store import Store
 
@@ -214,21 +214,8 @@ class Comments:
             views.append(view)
         return tuple(views)
 
-    def told(self, session_id: SessionId, until: int, call: Call) -> None:
-        """Records that the agent of a session heard of its comments as they were after event `until`.
-
-        Raises `UnknownSession`, and `InvalidParams` if there is no such event yet.
-        """
-        self._sessions.known(session_id)
-        with self._writer.turn(call):
-            timeline = self._store.timeline
-            if until >= timeline.next_seq:
-                raise InvalidParams(
-                    f"newsId: no news has the id {until}", hint="send the newsId of session/news", field="newsId"
-                )
-            if any(comment.due is not None and comment.due <= until for comment in timeline.due_comments(session_id)):
-                call.commit()
-                self._writer.append_event(CommentsTold(session_id, until))
+    def notify(self) -> None:
+        """Notifies that what an agent heard of them changed."""
         self._on_change()
 
 
