@@ -65,11 +65,9 @@ def format_news(news: dict[str, Any]) -> str | None:
         )
     text = " ".join(parts)
     if news.get("comments") or news.get("overlaps"):
-        from snapd.wire.words import comment_lines, overlap_lines
+        from snapd.wire.words import news_lines
 
-        overlaps = overlap_lines(news["overlaps"]) if news.get("overlaps") else []
-        comments = comment_lines(news["comments"]) if news.get("comments") else []
-        text = "\n\n".join(filter(None, [text, "\n".join(overlaps), "\n".join(comments)]))
+        text = "\n\n".join(filter(None, [text, "\n".join(news_lines(news))]))
     return text or None
 
 

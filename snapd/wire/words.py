@@ -356,6 +356,13 @@ def overlap_lines(overlaps: Iterable[Mapping[str, Any]]) -> list[str]:
     return lines
 
 
+def news_lines(news: Mapping[str, Any]) -> list[str]:
+    """Describes to an agent the overlaps and comments of some news; nothing if there are none."""
+    overlaps = overlap_lines(news["overlaps"]) if news.get("overlaps") else []
+    comments = comment_lines(news["comments"]) if news.get("comments") else []
+    return [*overlaps, *([""] if overlaps and comments else []), *comments]
+
+
 COMMENT_DIGITS = 8
 """How many digits of a comment's id people and agents see."""
 

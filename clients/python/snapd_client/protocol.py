@@ -2965,6 +2965,8 @@ class _ReviewCommentsResultRequired(TypedDict):
 class ReviewCommentsResult(_ReviewCommentsResultRequired, total=False):
     """The result of `review/comments`."""
 
+    newsId: str
+    """With `sessionId`: for `session/told`, once the agent of that session heard of these comments."""
     nextCursor: str
     """The `cursor` of the next page. Absent on the last page."""
 

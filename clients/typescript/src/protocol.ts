@@ -2152,6 +2152,8 @@ export interface ReviewCommentsParams extends RequestParams {
 export interface ReviewCommentsResult {
   /** The comments, oldest first. */
   comments: Comment[];
+  /** With `sessionId`: for `session/told`, once the agent of that session heard of these comments. */
+  newsId?: string;
   /** The `cursor` of the next page. Absent on the last page. */
   nextCursor?: string;
 }

@@ -22,9 +22,10 @@ from snapd.model.call import Call
 from snapd.model.errors import FileChanged, FileNotInSnapshot, InvalidParams, UnknownComment
 from snapd.model.paths import shown
 from snapd.model.snapshot import TEN_MIB, RelPath
-from snapd.model.timeline import Comment, Commented, CommentId, CommentState, Replied, SessionId, StepId
+from snapd.model.timeline import Comment, Commented, CommentId, CommentState, Informed, Replied, SessionId, StepId
 from snapd.model.trees import file_at
 from snapd.store.store import Store
+from snapd.store.timeline.codec import encode_informed
 
 _ATTEMPTS = 3
 """How often a comment is tried again because its file changed meanwhile."""
@@ -213,6 +214,16 @@ class Comments:
                 break
             views.append(view)
         return tuple(views)
+
+    def news_id(self, session_id: SessionId, page: Page[CommentView]) -> str:
+        """Returns what names the comments of a page, for `SessionNews.told`: none of them if others are due before."""
+        seen = {view.comment.seq: view.comment.due or 0 for view in page.views}
+        until = 0
+        for comment in self._store.timeline.due_comments(session_id):
+            if comment.seq not in seen:
+                break
+            until = seen[comment.seq]
+        return encode_informed(Informed(session_id, until))
 
     def notify(self) -> None:
         """Notifies that what an agent heard of them changed."""
