@@ -31,13 +31,21 @@ class Branch:
     """How a conversation goes on; nothing is made yet.
 
     `drops` are the ids of the prompts that the new session lacks, oldest first, or their texts where they have no ids.
-    `begin` makes the new session and returns its id; None if the prompt is the first one, so that nothing is left.
+    `begin` makes the new session; None if the prompt is the first one, so that nothing is left to go on with.
     """
 
     drops: tuple[str, ...]
     prompt: str | None
     cwd: str | None
-    begin: Callable[[], str] | None
+    begin: Callable[[], Begun] | None
+    kind: Literal["copy", "fork"] = "copy"
+
+
+@attrs.frozen
+class Begun:
+    """A new session, by its id; `kind` is how it was made."""
+
+    session_id: str
     kind: Literal["copy", "fork"] = "copy"
 
 
@@ -99,30 +107,34 @@ def _object(line: bytes, path: str) -> dict[str, Any]:
 
 
 def text_of(content: Any) -> str | None:
-    """Returns the text of a message, of one part or several; None if a part of it is no text."""
+    """Returns the text of a message, whose content has one part or several; None if it has results of calls."""
     if isinstance(content, str):
         return content
-    parts = content if type(content) is list else []
-    texts = [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
-    return "\n".join(texts) if texts and len(texts) == len(parts) else None
+    parts = [part for part in content if isinstance(part, dict)] if type(content) is list else []
+    if not parts or any(part.get("type") == "tool_result" or "functionResponse" in part for part in parts):
+        return None
+    return "\n".join(part["text"] for part in parts if isinstance(part.get("text"), str))
 
 
-def write_copy(path: str, rows: Iterable[Row], old: str, new: str, is_dropped: Callable[[Row], bool]) -> None:
-    """Writes rows as a new file, with another session id; removes it again unless it is as it must be."""
+def with_session(rows: Iterable[Row], old: str, new: str) -> list[bytes]:
+    """Returns the lines of rows with another id of the session."""
     name = re.compile(rb'("sessionId"\s*:\s*")%s(?=")' % re.escape(old.encode()))
-    lines = [name.sub(rb"\g<1>" + new.encode(), row.line) + b"\n" for row in rows]
+    return [name.sub(rb"\g<1>" + new.encode(), row.line) for row in rows]
+
+
+def write_copy(path: str, lines: Iterable[bytes], is_wrong: Callable[[Row], bool]) -> None:
+    """Writes lines to a new file, and reads it back; removes it again if it has a row that is wrong."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise NoBranch(f"a copy cannot be written: {error}") from error
     try:
         with open(descriptor, "wb") as file:
-            file.writelines(lines)
+            file.writelines(line + b"\n" for line in lines)
             file.flush()
             os.fsync(descriptor)
-        for row in read_rows(path):
-            if is_dropped(row) or row.at("sessionId") == old:
-                raise NoBranch("the copy is not what it has to be")
+        if any(map(is_wrong, read_rows(path))):
+            raise NoBranch("the copy still had what was to go")
     except BaseException as error:
         os.unlink(path)
         if isinstance(error, OSError):

@@ -6,7 +6,7 @@ import os
 import uuid
 from collections.abc import Sequence
 
-from .branch import Branch, NoBranch, Prompt, Row, read_rows, text_of, transcript_of, write_copy
+from .branch import Begun, Branch, NoBranch, Prompt, Row, read_rows, text_of, transcript_of, with_session, write_copy
 
 _NOTIFICATION = "<task-notification>"
 
@@ -29,12 +29,13 @@ def claude(prompt: Prompt) -> Branch:
     drops = dict.fromkeys([prompt.message_id, *(id_ for row in gone if (id_ := _prompt_id(row)) in prompts)])
     cwd = next((row.at("cwd") for row in rows if isinstance(row.at("cwd"), str)), None)
 
-    def copy() -> str:
+    def copy() -> Begun:
         new = str(uuid.uuid4())
         dropped = {row.at("uuid") for row in gone}
         target = os.path.join(os.path.dirname(path), f"{new}.jsonl")
-        write_copy(target, kept, prompt.session_id, new, lambda row: row.at("uuid") in dropped)
-        return new
+        lines = with_session(kept, prompt.session_id, new)
+        write_copy(target, lines, lambda row: row.at("uuid") in dropped or row.at("sessionId") == prompt.session_id)
+        return Begun(new)
 
     has_answers = any(row.at("type") in ("user", "assistant") and not row.at("isMeta") for row in kept)
     return Branch(

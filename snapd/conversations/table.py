@@ -10,6 +10,9 @@ from snapd.wire.words import agent_title
 
 from .branch import Branch, NoBranch, Prompt
 from .claude import claude
+from .codex import codex
+from .gemini import gemini, qwen
+from .opencode import opencode
 
 
 @attrs.frozen
@@ -31,6 +34,10 @@ class Way:
 
 WAYS = {
     "claude": Way(claude, "claude", "--resume", "press Esc twice, or type /rewind"),
+    "codex": Way(codex, "codex", "resume", "press Esc twice"),
+    "opencode": Way(opencode, "opencode", "-s", "fork the session from an earlier message"),
+    "gemini": Way(gemini, "gemini", "--resume", "type /rewind"),
+    "qwen": Way(qwen, "qwen", "--resume", "type /restore, which takes files back, too"),
 }
 _OWN = {
     "copilot": "press Esc twice, or type /rewind",

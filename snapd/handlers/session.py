@@ -86,11 +86,13 @@ def rewind_chat(context: Context, params: wire.RewindChatParams) -> wire.RewindC
         return wire.RewindChatResult(chat=attrs.evolve(chat, problem=problem))
     if made is not None:
         continues = Continuation(session.session_id, message.message_id)
-        workspace.sessions.start(made, agent, None, context.call, continues)
+        workspace.sessions.start(made.session_id, agent, None, context.call, continues)
         # it goes on once somebody types the command
-        workspace.sessions.end(made, context.call)
-    resume = [] if branch.begin is None else [way.resume, *([] if made is None else [made])]
-    return wire.RewindChatResult(chat=attrs.evolve(chat, session_id=made, command=[way.program, *resume]))
+        workspace.sessions.end(made.session_id, context.call)
+        chat = attrs.evolve(chat, session_id=made.session_id, kind=made.kind)
+    name = [] if chat.session_id is None else [chat.session_id]
+    command = [way.program] if branch.begin is None else [way.program, way.resume, *name]
+    return wire.RewindChatResult(chat=attrs.evolve(chat, command=command))
 
 
 @handles(methods.SESSION_LIST)

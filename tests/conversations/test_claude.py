@@ -46,7 +46,7 @@ def test_the_copy_has_what_led_to_the_prompt_with_another_id(here: Conversation)
     assert branch.prompt == PROMPTS[2]
     assert branch.cwd == "/home/demo/project"
 
-    new = branch.begin()
+    new = branch.begin().session_id
 
     (copy,) = here.new()
     assert copy.name == f"{new}.jsonl"
@@ -100,7 +100,7 @@ def test_another_branch_of_the_conversation_stays_out(here: Conversation) -> Non
     assert branch.drops == ("aside",)
     branch = claude(prompt(here, 2))
     assert branch.begin is not None
-    new = branch.begin()
+    new = branch.begin().session_id
     assert "Aside" not in here.path.with_name(f"{new}.jsonl").read_text()
 
 
@@ -113,7 +113,7 @@ def test_a_slash_command_goes_with_the_row_before_it(here: Conversation) -> None
     branch = claude(prompt(here, 1))
     assert branch.begin is not None
     assert branch.prompt == PROMPTS[1]
-    new = branch.begin()
+    new = branch.begin().session_id
 
     assert "Caveat" not in here.path.with_name(f"{new}.jsonl").read_text()
     assert here.path.read_bytes() == before
@@ -138,7 +138,7 @@ def test_after_a_compaction_the_copy_has_the_summary(here: Conversation) -> None
     assert claude(summary_of).drops == tuple(prompt(here, number).message_id for number in range(3))
     branch = claude(prompt(here, 2))
     assert branch.begin is not None
-    copy = here.path.with_name(f"{branch.begin()}.jsonl").read_text()
+    copy = here.path.with_name(f"{branch.begin().session_id}.jsonl").read_text()
     assert "Summary" in copy
     assert PROMPTS[0] not in copy
     assert PROMPTS[1] in copy
