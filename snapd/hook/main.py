@@ -59,7 +59,10 @@ def main(name: str | None = None) -> int:
                 # ASCII works with any encoding of standard output
                 sys.stdout.write(json.dumps(words))
                 sys.stdout.flush()
-                _acknowledge(event, environment)
+                # a stream of `snapd.cli` does not raise if its reader is gone
+                raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
+                if getattr(raw, "lost", None) is None:
+                    _acknowledge(event, environment)
         except Exception as error:
             # errors here must not reach the agent
             log(environment, f"passed over an event: {type(error).__name__}: {error}")

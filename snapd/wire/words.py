@@ -356,6 +356,18 @@ def overlap_lines(overlaps: Iterable[Mapping[str, Any]]) -> list[str]:
     return lines
 
 
+def overlap_line(overlaps: Iterable[Mapping[str, Any]]) -> str:
+    """What other agents had changed in the files of a step, in one line for people."""
+    files: dict[str, list[str]] = {}
+    for overlap in overlaps:
+        names = files.setdefault(agent_title(overlap["agent"]) if overlap.get("agent") else "an agent", [])
+        if overlap["file"] not in names:
+            names.append(overlap["file"])
+    return "did not know " + ", or ".join(
+        f"what {who} had changed in {', '.join(names)}" for who, names in files.items()
+    )
+
+
 def news_lines(news: Mapping[str, Any]) -> list[str]:
     """Describes to an agent the overlaps and comments of some news; nothing if there are none."""
     overlaps = overlap_lines(news["overlaps"]) if news.get("overlaps") else []
