@@ -58,12 +58,14 @@ export class CommentThreads implements CommentingRangeProvider, Disposable {
   readonly #unsent = new Map<VscodeComment, CommentThread>();
   /** Requests that make comments: no thread is made meanwhile, since VS Code made the one of the new comment. */
   #making = 0;
+  /** How many of them there were. */
+  #made = 0;
   #commentable = "";
 
   constructor(model: WorkspaceModel, log: { error(error: Error): void }) {
     this.#model = model;
     this.#log = log;
-    this.#controller.options = { prompt: "Comment for the agent", placeHolder: "Say what to change in these lines" };
+    this.#controller.options = { placeHolder: "Say what to change in these lines" };
     this.#controller.commentingRangeProvider = this;
     const update = () => {
       void this.#updating.ask();
@@ -107,8 +109,10 @@ export class CommentThreads implements CommentingRangeProvider, Disposable {
       thread.comments = [...thread.comments, unsent];
       throw error;
     } finally {
+      await this.#read();
       this.#making -= 1;
-      await this.#again();
+      this.#made += 1;
+      await this.#updating.ask();
     }
   }
 
@@ -140,7 +144,8 @@ export class CommentThreads implements CommentingRangeProvider, Disposable {
     try {
       await shown.folder.request("review/resolve", { commentId: shown.comment.commentId, state });
     } finally {
-      await this.#again();
+      await this.#read();
+      await this.#updating.ask();
     }
   }
 
@@ -148,9 +153,8 @@ export class CommentThreads implements CommentingRangeProvider, Disposable {
     for (const subscription of this.#subscriptions) subscription.dispose();
   }
 
-  async #again(): Promise<void> {
+  async #read(): Promise<void> {
     await Promise.all(this.#model.folders.map(({ comments }) => comments.refresh()));
-    await this.#updating.ask();
   }
 
   #shownBy(thread: CommentThread): Shown | undefined {
@@ -196,8 +200,10 @@ export class CommentThreads implements CommentingRangeProvider, Disposable {
 
   async #update(): Promise<void> {
     try {
+      const made = this.#made;
       const wanted = new Map((await this.#placed()).map((placed) => [keyOf(placed.uri, placed.comment), placed]));
-      if (this.#making > 0) return;
+      // what was placed may lack a comment that was made meanwhile
+      if (this.#making > 0 || made !== this.#made) return;
       for (const [key, { thread }] of this.#shown) {
         if (wanted.has(key) || [...this.#unsent.values()].includes(thread)) continue;
         thread.dispose();
