@@ -40,7 +40,7 @@ export class TextEditor {
     this.workbench = workbench;
     this.page = workbench.page;
     this.editor = this.page.locator(
-      ".editor-group-container.active .editor-instance .monaco-editor:not(.monaco-diff-editor .monaco-editor)",
+      ".editor-group-container.active .editor-instance .monaco-editor:not(.monaco-diff-editor .monaco-editor, .review-widget .monaco-editor)",
     );
   }
 
@@ -180,11 +180,6 @@ export class TextEditor {
   /** The threads of comments that are open in it. */
   get threads() {
     return this.page.locator(".editor-group-container.active .review-widget");
-  }
-
-  /** The signs in the margin at lines with comments. */
-  get commentSigns() {
-    return this.editor.locator(".margin-view-overlays [class*='comment-thread']");
   }
 
   /**

@@ -78,6 +78,9 @@ export class CommentThreads implements CommentingRangeProvider, Disposable {
       model.onDidChange(update),
       model.onDidChangeReview(update),
       window.onDidChangeVisibleTextEditors(update),
+      // a thread that is made only once its editor is drawn is not always drawn
+      workspace.onDidOpenTextDocument(update),
+      workspace.onDidCloseTextDocument(update),
     ];
     update();
   }
@@ -219,7 +222,6 @@ export class CommentThreads implements CommentingRangeProvider, Disposable {
   /** The comments, where they are in the documents that can show them. */
   async #placed(): Promise<readonly Placed[]> {
     const found: Placed[] = [];
-    const visible = [...new Set(window.visibleTextEditors.map(({ document }) => document))];
     for (const folder of this.#model.folders) {
       // VS Code cannot open a file whose name is not valid UTF-8
       for (const comment of folder.comments.all.filter(({ uri }) => uri === undefined)) {
@@ -229,7 +231,7 @@ export class CommentThreads implements CommentingRangeProvider, Disposable {
         else found.push(...(await this.#placedIn(changed, { folder, name: requestName(comment) }, [comment])));
       }
     }
-    for (const document of visible.filter(({ uri }) => uri.scheme === SCHEME)) {
+    for (const document of workspace.textDocuments.filter(({ uri }) => uri.scheme === SCHEME)) {
       const file = this.#fileOf(document.uri);
       const all = file?.folder.comments.all.filter((each) => each.outdated !== true && requestName(each) === file.name);
       if (file !== undefined && all !== undefined) found.push(...(await this.#placedIn(document, file, all)));
