@@ -34,10 +34,11 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Verdict:
-    """What to do with a line: wait for `hold`, pass on `line` (None: nothing), then call `then`."""
+    """What to do with a line: wait for `hold`, pass it on as `change` makes it (None: nothing), then call `then`."""
 
     line: bytes | None
     hold: Then = None
+    change: Callable[[bytes], bytes] | None = None
     then: Then = None
 
 
@@ -186,8 +187,16 @@ class Conversation:
             return Verdict(None)
         turn = turns.prompt(words, text(params, "messageId"))
         self._answers[messages.request_key(message)] = partial(self._prompted, turns, turn)
-        # a prompt that waits for another turn begins with the snapshot at that turn's end
-        return Verdict(line, partial(turns.recording.hold, turn.step) if turns.current is turn else None)
+        if turns.current is not turn:
+            # it begins with the snapshot at the end of the turn for which it waits
+            return Verdict(line)
+        recording, step = turns.recording, turn.step
+        return Verdict(
+            line,
+            hold=partial(recording.hold, step),
+            change=lambda data: messages.with_news(data, message, step.news),
+            then=lambda: recording.tell(step),
+        )
 
     def _prompted(self, turns: Turns, turn: Turn, message: Message) -> None:
         if "error" in message or messages.ends_with_answer(self._version):

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from snapd.wire.words import news_lines
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     Message = dict[str, Any]
 
@@ -166,6 +168,17 @@ def prompt_text(prompt: Any) -> str:
     blocks = prompt if isinstance(prompt, list) else []
     texts = [text(block, "text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
     return "\n".join(result for result in texts if result)
+
+
+def with_news(line: bytes, message: Message, news: Mapping[str, Any] | None) -> bytes:
+    """Puts what the agent is to hear before the user's prompt, as a block of its own."""
+    words = [] if news is None else news_lines(news)
+    prompt = part(message, "params").get("prompt")
+    if not words or not isinstance(prompt, list):
+        return line
+    block = {"type": "text", "text": "\n".join(words)}
+    changed = {**message, "params": {**part(message, "params"), "prompt": [block, *prompt]}}
+    return json.dumps(changed, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
 
 
 @attrs.frozen

@@ -153,7 +153,7 @@ class _Proxy:
             logger.exception("a message was passed on without being understood")
             verdict = Verdict(piece.data)
         if verdict.line is not None:
-            to.write(Piece(verdict.line))
+            to.write(Piece(verdict.line if verdict.change is None else verdict.change(verdict.line)))
         if verdict.then is not None:
             verdict.then()
 

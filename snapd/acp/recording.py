@@ -14,11 +14,12 @@ from snapd.folders.root import folder_around
 from snapd.locations import Locations
 from snapd.model.errors import IoError, SnapdError, WorkspaceRefused
 from snapd.settings import data_dir
+from snapd.wire.words import news_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from snapd_client.types import AgentReportParams, AgentReportResult
+    from snapd_client.types import AgentReportParams, AgentReportResult, SessionNewsResult, SessionToldParams
 
     from snapd.backend import Backend
 
@@ -35,13 +36,17 @@ _LOST = "EPIPE"
 
 
 class Step:
-    """A step; `step_id` is None until it has begun, `settled` is set once its first snapshot exists or has failed."""
+    """A step; `step_id` is None until it has begun, `settled` is set once its first snapshot exists or has failed.
+
+    `news` are those of a prompt, for the agent.
+    """
 
     def __init__(self, session: str, params: dict[str, str], parent: Step | None = None) -> None:
         self.session = session
         self.params = params
         self.parent = parent
         self.step_id: str | None = None
+        self.news: SessionNewsResult | None = None
         self.settled = threading.Event()
 
     @property
@@ -101,7 +106,19 @@ class Recording:
 
     def prompt(self, step: Step, text: str) -> None:
         """Records a prompt and begins the step of its turn, which ends the previous turn's step."""
-        self._begin(step, "prompt", {"text": text, "turnStep": True}, opens=True)
+        self._begin(step, "prompt", {"text": text, "turnStep": True, "news": True}, opens=True)
+
+    def tell(self, step: Step) -> None:
+        """Records that the agent got the news that came with a prompt."""
+        news = step.news
+        if news is not None and news_lines(news):
+            told: SessionToldParams = {"sessionId": step.session, "newsId": news["newsId"]}
+            self._order("record what the agent heard", lambda backend: backend.request("session/told", told))
+
+    def read(self, session: str, files: Sequence[str], directory: str) -> None:
+        """Records that the agent has read files."""
+        params: AgentReportParams = {"sessionId": session, "event": "read", "files": [*files], "directory": directory}
+        self._order("record what the agent read", lambda backend: backend.request("agent/report", params))
 
     def end_turn(self, step: Step) -> None:
         """Ends the step of a turn."""
@@ -121,7 +138,8 @@ class Recording:
     def _begin(self, step: Step, event: str, more: dict[str, Any], *, opens: bool = False) -> None:
         def work(backend: Backend) -> None:
             params = {**step.params, **more, "agent": self._agents.get(step.session), "parentStepId": step.above}
-            step.step_id = self._report(backend, step, event, params)["stepId"]
+            answer = self._report(backend, step, event, params)
+            step.step_id, step.news = answer["stepId"], answer.get("news")
             step.settled.set()
 
         self._order("begin a step", work, lambda _: step.settled.set(), opens=opens)

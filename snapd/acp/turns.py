@@ -19,6 +19,7 @@ _READING = frozenset({"read", "search", "think", "fetch", "switch_mode"})
 _NAMING = frozenset({"edit"})
 """The kinds that report the files that they write; the files that a command touches are not such a report."""
 _OVER = frozenset({"completed", "failed", "cancelled"})
+_READS = "read"
 _RUNNING = "execute"
 _LONGEST = 200
 
@@ -160,6 +161,8 @@ class Turns:
         if call.step is None and not call.over and call.kind not in _READING and not (is_over and self.current is None):
             self._begin_call(news.call_id, call, self._group(call))
         if is_over:
+            if call.kind == _READS and call.files and not call.over:
+                self.recording.read(self.name, call.files, self.directory)
             self._end_calls([news.call_id])
         return call.step
 

@@ -54,6 +54,17 @@ class SessionView:
 
 
 @attrs.frozen
+class OverlapView:
+    """A file that another agent changed too: with a step of which session, and which lines, if it has any left."""
+
+    path: RelPath
+    milliseconds: int  # when, since 1970
+    step: Step
+    session: Session
+    lines: tuple[int, int] | None = None  # the first one, from 1, and how many to the last one
+
+
+@attrs.frozen
 class StepView:
     """A step, with the agent of its session and what it changed."""
 
@@ -62,6 +73,7 @@ class StepView:
     files: tuple[FileSummary, ...] | None  # what it changed, including its parts; None while it is open
     uncaptured: tuple[UncapturedChange, ...] = ()  # changes of files that no snapshot has, made while the step was open
     git: GitChange | None = None  # how it changed the git state, including its parts; None while it is open
+    overlaps: tuple[OverlapView, ...] = ()  # what other agents changed in its files without its agent knowing
 
 
 @attrs.frozen
@@ -106,7 +118,8 @@ class News:
     files: tuple[FileSummary, ...] = ()
     git: GitChange | None = None  # how operations changed the git state
     comments: tuple[CommentView, ...] = ()  # of which the agent has yet to hear
-    until: int = 0  # the `seq` of the last event that the news is about; of the last one of these comments, if any
+    overlaps: tuple[OverlapView, ...] = ()  # files that other agents changed without its agent knowing
+    news_id: str = ""  # names these comments and overlaps, for `SessionNews.told`
     # the histories that the folder may adopt; the user is notified of them once in a session
     former: tuple[FormerHistory, ...] = ()
 

@@ -17,6 +17,7 @@ from snapd.core.actions.messages import Messages, SessionNews
 from snapd.core.actions.reports import AgentReports
 from snapd.core.actions.review.blame import Blame, NoteAttribution, TextBlame
 from snapd.core.actions.review.comments import Comments
+from snapd.core.actions.review.overlap_views import OverlapViews
 from snapd.core.actions.review.review import PendingFeed, Review, ReviewViews
 from snapd.core.actions.sessions import Sessions
 from snapd.core.actions.snapshots import Snapshots
@@ -30,6 +31,7 @@ from snapd.core.operations.editors import Editors
 from snapd.core.operations.runner import Runner
 from snapd.core.operations.writer import Writer
 from snapd.core.review.changes import Attributor
+from snapd.core.review.overlaps import Overlaps
 from snapd.core.review.pending import PendingFiles
 from snapd.core.review.place import Places
 from snapd.core.seams import Notes, OtherMachines, OtherSessions, Policy
@@ -101,7 +103,11 @@ class Workspace:
         self.comments = comments = Comments(
             writer, store, looking, places, texts, blame, sessions, on_change=feed.look_soon
         )
-        self.news = SessionNews(writer, store, sessions, changes, seams.policy, seams.former_histories, comments.due)
+        found = Overlaps(store, attributor)
+        self.overlaps = overlaps = OverlapViews(writer, store, looking, found, blame, sessions, changes)
+        self.news = SessionNews(
+            writer, store, sessions, changes, seams.policy, seams.former_histories, comments, overlaps
+        )
         self.reports = AgentReports(writer, store, sessions, self.messages, self.news)
         self.text_blame = TextBlame(writer, store, looking, attributor, texts)
         self.made_changes = ChangeRecords(store, sessions, changes)

@@ -8,6 +8,7 @@ import attrs
 
 from snapd.core.actions.reports import AgentProcess, Report
 from snapd.model.errors import InvalidParams
+from snapd.model.timeline import Transcript
 from snapd.wire import agent as wire
 from snapd.wire import methods
 from snapd.wire.converter import wire_name
@@ -51,6 +52,7 @@ def report(context: Context, params: wire.AgentReportParams) -> wire.AgentReport
             wants_news=params.news,
             message_id=params.message_id,
             text=params.text or "",
+            transcript=_transcript(params),
             has_step=params.turn_step,
             call_id=params.call_id,
             is_alike=params.alike,
@@ -73,6 +75,14 @@ def report(context: Context, params: wire.AgentReportParams) -> wire.AgentReport
         news=None if reported.news is None else news_result(context, reported.news),
         outside=outside or None,
     )
+
+
+def _transcript(params: wire.AgentReportParams) -> Transcript | None:
+    if params.transcript is None:
+        return None
+    if params.transcript_size < 0:
+        raise InvalidParams("transcriptSize: expected a number of bytes", field="transcriptSize")
+    return Transcript(params.transcript, params.transcript_size)
 
 
 def _check(params: wire.AgentReportParams) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from snapd.core.actions.history import HistoryEntry
-    from snapd.core.answers import MessageView, SessionOrigin, SessionView, StepView
+    from snapd.core.answers import MessageView, OverlapView, SessionOrigin, SessionView, StepView
     from snapd.core.feed import NumberedNotice
     from snapd.model.git import GitChange
     from snapd.model.handover import SignatureStatus
@@ -84,11 +84,27 @@ def step(root: bytes, view: StepView) -> wire.Step:
         state=result.state,
         files=None if view.files is None else files(root, view.files),
         git=git_change(view.git),
+        overlaps=[overlap(root, each) for each in view.overlaps] or None,
         uncaptured=[
             Uncaptured(**convert.name(root, each.path), change="deleted" if each.deleted else "changed")
             for each in view.uncaptured
         ]
         or None,
+    )
+
+
+def overlap(root: bytes, view: OverlapView) -> wire.Overlap:
+    """Converts an overlap."""
+    start, count = view.lines or (None, None)
+    return wire.Overlap(
+        **convert.name(root, view.path),
+        session_id=view.session.session_id,
+        agent=view.session.agent,
+        title=view.session.title,
+        step_id=view.step.step_id,
+        at=convert.moment(view.milliseconds),
+        start=start,
+        count=count,
     )
 
 

@@ -122,7 +122,9 @@ def list_comments(context: Context, params: wire.ReviewCommentsParams) -> wire.R
         path, params.session_id, state, context.call, after=paged.number() or 0, limit=params.limit
     )
     return wire.ReviewCommentsResult(
-        comments=[to_comment(context, view) for view in page.views], next_cursor=paged.optional_cursor(page.after)
+        comments=[to_comment(context, view) for view in page.views],
+        news_id=None if params.session_id is None else context.workspace.comments.news_id(params.session_id, page),
+        next_cursor=paged.optional_cursor(page.after),
     )
 
 

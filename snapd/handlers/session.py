@@ -1,14 +1,21 @@
-"""`session/start`, `end`, `list`, `steps`, `message`, `messages`, `news`, `diff`, `history` and `activity`."""
+"""The requests about sessions and their messages."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import attrs
+
+from snapd.conversations.branch import NoBranch, Prompt
+from snapd.conversations.table import way_of
 from snapd.core.actions.history import HistoryPosition, HistoryQuery
 from snapd.model.errors import InvalidParams
+from snapd.model.paths import shown
+from snapd.model.timeline import Continuation
 from snapd.wire import message as message_wire
 from snapd.wire import methods
 from snapd.wire import session as wire
+from snapd.wire.words import agent_title
 
 from . import convert, history
 from .binding import handles
@@ -21,13 +28,18 @@ if TYPE_CHECKING:
     from .binding import Context
 
 _ENTRIES = 100
-_DIGITS = 18
 
 
 @handles(methods.SESSION_START)
 def start(context: Context, params: wire.SessionStartParams) -> wire.SessionStartResult:
     """Begins a session."""
-    session_id = context.workspace.sessions.start(params.session_id, params.agent, params.title, context.call)
+    given = params.continues
+    continues = None if given is None else Continuation(given.session_id, given.message_id)
+    if continues is not None and continues.session_id == params.session_id:
+        raise InvalidParams("continues: a session cannot continue itself", field="continues")
+    session_id = context.workspace.sessions.start(
+        params.session_id, params.agent, params.title, context.call, continues
+    )
     return wire.SessionStartResult(session_id=session_id)
 
 
@@ -36,6 +48,51 @@ def end(context: Context, params: wire.SessionEndParams) -> wire.SessionEndResul
     """Ends a session."""
     context.workspace.sessions.end(params.session_id, context.call)
     return wire.SessionEndResult()
+
+
+@handles(methods.SESSION_REWIND_CHAT)
+def rewind_chat(context: Context, params: wire.RewindChatParams) -> wire.RewindChatResult:
+    """Has the conversation of a session go on from before a message, in a new session."""
+    workspace = context.workspace
+    session = workspace.sessions.known(params.session_id)
+    message = workspace.messages.known(params.session_id, params.message_id)
+    root, agent = shown(workspace.root), session.agent
+    prompt = Prompt(
+        session_id=session.session_id,
+        message_id=message.message_id,
+        text=message.text,
+        sent=message.started,
+        transcript=workspace.store.timeline.transcript(session.session_id, message.message_id),
+        root=root,
+    )
+    chat = wire.Chat(agent=agent, command=[], cwd=root, drops=[], prompt=message.text)
+    try:
+        way = way_of(agent)
+    except NoBranch as error:
+        return wire.RewindChatResult(chat=attrs.evolve(chat, problem=str(error)))
+    try:
+        branch = way.find(prompt)
+        chat = attrs.evolve(
+            chat,
+            kind="new" if branch.begin is None else branch.kind,
+            cwd=branch.cwd or root,
+            drops=list(branch.drops),
+            prompt=branch.prompt or message.text,
+        )
+        made = None if branch.begin is None or params.dry_run else branch.begin()
+    except NoBranch as error:
+        title = agent_title(agent or "")
+        problem = f"the conversation stays as it is: {error}. In {title} itself, {way.own}"
+        return wire.RewindChatResult(chat=attrs.evolve(chat, problem=problem))
+    if made is not None:
+        continues = Continuation(session.session_id, message.message_id)
+        workspace.sessions.start(made.session_id, agent, None, context.call, continues)
+        # it goes on once somebody types the command
+        workspace.sessions.end(made.session_id, context.call)
+        chat = attrs.evolve(chat, session_id=made.session_id, kind=made.kind)
+    name = [] if chat.session_id is None else [chat.session_id]
+    command = [way.program] if branch.begin is None else [way.program, way.resume, *name]
+    return wire.RewindChatResult(chat=attrs.evolve(chat, command=command))
 
 
 @handles(methods.SESSION_LIST)
@@ -54,8 +111,9 @@ def steps(context: Context, params: wire.SessionStepsParams) -> wire.SessionStep
     paged = convert.PagedRequest(params)
     views = context.workspace.readers.of_session(params.session_id).views
     page = views.steps(params.session_id, context.call, paged.number(), params.limit)
+    root = context.workspace.root
     return wire.SessionStepsResult(
-        steps=[history.step(context.workspace.root, view) for view in page.views],
+        steps=[history.step(root, view) for view in context.workspace.overlaps.mark(page.views, context.call)],
         next_cursor=paged.optional_cursor(page.after),
     )
 
@@ -82,7 +140,8 @@ def messages(context: Context, params: message_wire.SessionMessagesParams) -> me
 def news(context: Context, params: message_wire.SessionNewsParams) -> message_wire.SessionNewsResult:
     """Returns the news for an agent."""
     context.need_snapshots("compare the folder with")
-    return news_result(context, context.workspace.news.take_news(params.session_id, context.call))
+    files, _ = convert.claims(context, params.files, None)
+    return news_result(context, context.workspace.news.take_news(params.session_id, context.call, files=files or ()))
 
 
 def news_result(context: Context, result: News) -> message_wire.SessionNewsResult:
@@ -94,7 +153,8 @@ def news_result(context: Context, result: News) -> message_wire.SessionNewsResul
         files=history.files(root, result.files),
         git=history.git_change(result.git),
         comments=[to_comment(context, view) for view in result.comments] or None,
-        news_id=str(result.until),
+        overlaps=[history.overlap(root, view) for view in result.overlaps] or None,
+        news_id=result.news_id,
         former_histories=convert.former_histories(result.former),
     )
 
@@ -102,9 +162,7 @@ def news_result(context: Context, result: News) -> message_wire.SessionNewsResul
 @handles(methods.SESSION_TOLD)
 def told(context: Context, params: message_wire.SessionToldParams) -> message_wire.SessionToldResult:
     """Records what the agent of a session heard."""
-    if not params.news_id.isdecimal() or not params.news_id.isascii() or len(params.news_id) > _DIGITS:
-        raise InvalidParams(f"newsId: no news has the id {params.news_id!r}", field="newsId")
-    context.workspace.comments.told(params.session_id, int(params.news_id), context.call)
+    context.workspace.news.told(params.session_id, params.news_id, context.call)
     return message_wire.SessionToldResult()
 
 
@@ -140,8 +198,14 @@ def list_history(context: Context, params: message_wire.HistoryParams) -> messag
     place = paged.number_and_names()
     after = None if place is None else HistoryPosition(place[0], frozenset(place[1]))
     page = context.workspace.history.page(query, after, params.limit or _ENTRIES, context.call)
+    shown = [result.step for result in page.entries if result.step is not None]
+    marked = {view.step.step_id: view for view in context.workspace.overlaps.mark(shown, context.call)}
+    entries = (
+        result if result.step is None else attrs.evolve(result, step=marked[result.step.step.step_id])
+        for result in page.entries
+    )
     return message_wire.HistoryResult(
-        entries=[history.entry(context.workspace.root, result) for result in page.entries],
+        entries=[history.entry(context.workspace.root, result) for result in entries],
         next_cursor=None
         if page.after is None
         else paged.cursor(b"\0".join([b"%d" % page.after.seq, *sorted(page.after.names)])),

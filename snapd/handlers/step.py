@@ -90,7 +90,8 @@ def find(context: Context, params: wire.StepFindParams) -> wire.StepFindResult:
     views = context.workspace.readers.find(wanted, params.limit, context.call, renames=params.renames)
     if params.lingering:
         views = (*context.workspace.sessions.lingering(context.call), *views)
-    return wire.StepFindResult(steps=[history.step(context.workspace.root, view) for view in views])
+    marked = context.workspace.overlaps.mark(views, context.call)
+    return wire.StepFindResult(steps=[history.step(context.workspace.root, view) for view in marked])
 
 
 @handles(methods.SESSION_PREFIXES)

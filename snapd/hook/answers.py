@@ -64,10 +64,10 @@ def format_news(news: dict[str, Any]) -> str | None:
             f"snapd: {which} before. Its history is kept but not used: tell the user that 'snapd adopt' takes it over."
         )
     text = " ".join(parts)
-    if news.get("comments"):
-        from snapd.wire.words import comment_lines
+    if news.get("comments") or news.get("overlaps"):
+        from snapd.wire.words import news_lines
 
-        text = "\n\n".join(filter(None, [text, "\n".join(comment_lines(news["comments"]))]))
+        text = "\n\n".join(filter(None, [text, "\n".join(news_lines(news))]))
     return text or None
 
 

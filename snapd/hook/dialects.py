@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-BEGIN, END, BATCH, PROMPT, STOP = "begin", "end", "batch", "prompt", "stop"
+BEGIN, END, BATCH, READ, PROMPT, STOP = "begin", "end", "batch", "read", "prompt", "stop"
 SUB_BEGIN, SUB_END, RESUME, FINISH = "sub begin", "sub end", "resume", "finish"
 """The kinds of events.
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from .dialects import BATCH, BEGIN, END, PROMPT, STOP, SUB_BEGIN, SUB_END
-from .tools import SUBAGENTS, begins_step, described, directory_of, files_of, named, path_of
+from .dialects import BATCH, BEGIN, END, PROMPT, READ, STOP, SUB_BEGIN, SUB_END
+from .tools import READS, SUBAGENTS, begins_step, described, directory_of, files_of, named, path_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ _NOTIFIED = r"(?s)\s*<task-notification>.*?<tool-use-id>([^<]+)</tool-use-id>"
 _CONTEXT = "<hook_context>"
 _CONTEXTS = r"(?s)\A(?:<hook_context>.*?</hook_context>\s*)+"
 """Output of hooks at the session's start, which Gemini CLI puts before the user's prompt."""
+_SIZE = "snapd_transcript_size"
 _SUBAGENT_KINDS = (("agent_type",), ("subagent_type",))
 _MOST_CHARACTERS = 200
 """Longer ids of agents are replaced by a digest."""
@@ -62,9 +63,10 @@ class Event:
         calls: the call of a `BEGIN` or `END`, or all calls of a `BATCH`.
         folder: the agent's absolute directory; if not reported, that of a file that it names, or the hook's.
         process: the id of the agent's process; empty if unknown.
-        transcript: the agent's log, if it notes interruptions there.
+        transcript: the agent's own file of the conversation; None if not reported.
+        transcript_size: its size in bytes when a `PROMPT` was sent.
         in_background: whether what the call of an `END` started is still running.
-        told: the folder and the id of the news with comments that the answer has; None without any.
+        told: the folder and the id of the news whose comments or overlaps the answer has; None without any.
         ended_task: the call whose background task a `PROMPT` reports as ended: no user wrote it then.
     """
 
@@ -82,7 +84,8 @@ class Event:
         self.prompt = ""
         self.about: str | None = None
         self.process = os.environ.get(dialect.process, "") if dialect.process else ""
-        self.transcript = _value_at(payload, (("transcript_path",),)) if dialect.interrupted else None
+        self.transcript = _value_at(payload, (("transcript_path",),))
+        self.transcript_size = 0
         if self.kind is None:
             return
         session_id = self._text(payload, dialect.session, "the session")
@@ -123,7 +126,8 @@ class Event:
             self.subagent = call.call_id
             self.about = self.words(call)
         elif not begins_step(tool):
-            self.kind = None
+            reads = self.kind == END and tool.lower() in READS and named(call.given)
+            self.kind = READ if reads else None
         answer = _value_at(payload, dialect.answer)
         self.in_background = any(
             isinstance(directory, dict) and bool(directory.get(name))
@@ -141,8 +145,10 @@ class Event:
                 tool_calls.append(call)
         return tool_calls
 
-    def _take_prompt(self, payload: Mapping[str, Any]) -> None:
+    def _take_prompt(self, payload: dict[str, Any]) -> None:
         self.prompt = self._text(payload, self.dialect.prompt, "the prompt") or ""
+        # the file has grown by the time of a replay
+        self.transcript_size = payload.setdefault(_SIZE, _size(self.transcript))
         if self.prompt.startswith(_CONTEXT):
             # imported late, as in other places: few events need it
             import re
@@ -220,6 +226,14 @@ def _value_at(payload: Any, paths: tuple[Path, ...]) -> Any:
         if value is not None:
             return value
     return None
+
+
+def _size(path: Any) -> int:
+    """The size of a file; 0 if there is none yet."""
+    try:
+        return os.stat(path).st_size if isinstance(path, str) else 0
+    except (OSError, ValueError):
+        return 0
 
 
 def _input(given: Any) -> Any:

@@ -8,7 +8,7 @@ import time
 
 from snapd.environment import RECORDED, socket_path, spool_directory, user_directories
 
-from .dialects import BEGIN, DIALECTS, FINISH, PROMPT, RESUME, SUB_BEGIN, recognised
+from .dialects import BEGIN, DIALECTS, FINISH, PROMPT, READ, RESUME, SUB_BEGIN, recognised
 from .event import Event, NotAnEvent, places, root_of
 from .json_text import encode, read_event
 from .link import Broken, DaemonConnection, RequestRefused
@@ -59,7 +59,10 @@ def main(name: str | None = None) -> int:
                 # ASCII works with any encoding of standard output
                 sys.stdout.write(json.dumps(words))
                 sys.stdout.flush()
-                _acknowledge(event, environment)
+                # a stream of `snapd.cli` does not raise if its reader is gone
+                raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
+                if getattr(raw, "lost", None) is None:
+                    _acknowledge(event, environment)
         except Exception as error:
             # errors here must not reach the agent
             log(environment, f"passed over an event: {type(error).__name__}: {error}")
@@ -85,10 +88,10 @@ def _run(name: str | None, environment: Mapping[str, str]) -> tuple[dict[str, An
     try:
         if environment.get(RECORDED) or not os.path.lexists(spool) or _caught_up(event, spool, environment):
             try:
-                output = _send(event, environment)
+                output = _send(event, environment, starts=event.kind != READ)
             except ConnectionError:
                 # the daemon restarted meanwhile; no report counts twice
-                output = _send(event, environment)
+                output = _send(event, environment, starts=event.kind != READ)
             note(environment, dialect.name)
             return None if output is None else (output, event)
         why = "what happened before it waits, too"
@@ -102,7 +105,7 @@ def _run(name: str | None, environment: Mapping[str, str]) -> tuple[dict[str, An
     except (Broken, OSError) as error:
         why, tells_agent = str(error), not isinstance(error, ConnectionError)
     _stop_clock()
-    if environment.get(RECORDED):
+    if environment.get(RECORDED) or event.kind == READ:
         raise Broken(why)
     output = _keep(event, payload, spool, why, environment, tells_agent=tells_agent)
     return None if output is None else (output, event)
@@ -264,7 +267,7 @@ def _record(event: Event, folder: str, link: DaemonConnection, environment: Mapp
     news = next((answer["news"] for answer in _accepted(answers) if "news" in answer), None)
     if news is None or not any(value for name, value in news.items() if name != "newsId"):
         return None
-    if news.get("comments"):
+    if news.get("comments") or news.get("overlaps"):
         event.told = uri, news["newsId"]
     return _format_news(event, news, uri, link)
 
@@ -295,7 +298,7 @@ def _format_news(event: Event, news: dict[str, Any], uri: str, link: DaemonConne
     # imported late: most events have no answer
     from .answers import answer
 
-    if steps := [*news["undone"], *news["redone"]]:
+    if steps := [*news["undone"], *news["redone"], *news.get("overlaps", ())]:
         ids = [step["stepId"] for step in steps]
         (shown,) = link.ask(("session/prefixes", {"ids": ids, "workspaceUri": uri}))
         if isinstance(shown, RequestRefused):

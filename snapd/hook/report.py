@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .dialects import BATCH, BEGIN, END, FINISH, PROMPT, RESUME, STOP, SUB_BEGIN, SUB_END
-from .tools import command_of
+from .dialects import BATCH, BEGIN, END, FINISH, PROMPT, READ, RESUME, STOP, SUB_BEGIN, SUB_END
+from .tools import command_of, named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ _EVENTS = {
     BEGIN: "callBegin",
     END: "callEnd",
     BATCH: "callOver",
+    READ: "read",
     STOP: "turnEnd",
     SUB_BEGIN: "subagentBegin",
     SUB_END: "subagentEnd",
@@ -28,7 +29,7 @@ ELSEWHERE = frozenset({PROMPT, END, BATCH, STOP, SUB_END, FINISH})
 
 def reports(event: Event) -> list[dict[str, Any]]:
     """The params of an event's reports, one for each call, without the folder."""
-    calls = event.calls if event.kind in (BEGIN, END, BATCH) else [None]
+    calls = event.calls if event.kind in (BEGIN, END, BATCH, READ) else [None]
     return [_report(event, call) for call in calls]
 
 
@@ -52,6 +53,8 @@ def _report(event: Event, call: ToolCall | None) -> dict[str, Any]:
         params |= {"event": "taskEnd", "callId": event.ended_task}
     elif event.kind == PROMPT:
         params["text"] = event.prompt
+        if isinstance(event.transcript, str):
+            params |= {"transcript": event.transcript, "transcriptSize": event.transcript_size}
     elif event.kind in (SUB_BEGIN, SUB_END):
         params |= {"subagentId": event.subagent, "tool": "Agent", "description": event.about}
         params["unnamedSubagents"] = not event.dialect.names_subagents
@@ -61,6 +64,8 @@ def _report(event: Event, call: ToolCall | None) -> dict[str, Any]:
 
 
 def _call(event: Event, call: ToolCall) -> dict[str, Any]:
+    if event.kind == READ:
+        return {"files": named(call.given), "directory": event.directory(call)}
     is_alike = call.call_id is None
     name = event.unnamed(call) if call.call_id is None else call.call_id
     params: dict[str, Any] = {"callId": name, "alike": is_alike and event.kind != BEGIN}
@@ -73,6 +78,8 @@ def _call(event: Event, call: ToolCall) -> dict[str, Any]:
         params["callId"] = f"{name}{event.at}" if is_alike else name
         params["sequential"] = event.dialect.one_at_a_time
         params["unnamedSubagents"] = not event.dialect.names_subagents
+        if event.reads_answer and call.files:
+            params |= {"files": call.files, "directory": event.directory(call)}
     elif event.in_background:
         params["background"] = True
     else:
@@ -83,7 +90,7 @@ def _call(event: Event, call: ToolCall) -> dict[str, Any]:
 def _process(event: Event) -> dict[str, Any] | None:
     """How the daemon detects that the agent is gone, or that its user interrupted the call."""
     process: dict[str, Any] = {"processId": int(event.process)} if event.process.isdecimal() else {}
-    if isinstance(event.transcript, str):
+    if event.dialect.interrupted and isinstance(event.transcript, str):
         process |= {"transcript": event.transcript, "interrupted": [event.dialect.interrupted]}
     return process or None
 

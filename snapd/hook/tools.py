@@ -26,6 +26,9 @@ READING = frozenset(
 )  # fmt: skip
 """Tools that write no files, in lower case, in the spellings of all agents."""
 
+READS = frozenset(("notebookread", "read", "read_file", "read_many_files", "readfile", "view"))
+"""Those that show files whose names they are given."""
+
 SUBAGENTS = frozenset({"agent", "task", "subagent", "delegate_to_agent", "run_subagent", "runsubagent"})
 """Tools that start another agent, whose calls are reported."""
 

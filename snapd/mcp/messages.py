@@ -198,7 +198,8 @@ INSTRUCTIONS = (
     "snapd keeps snapshots of this folder and a timeline of what agents and the user changed in it, step by step. "
     "`history` and `show` show what happened, `diff` shows what changed since. `undo` takes back exactly what steps "
     "changed and keeps what others wrote since, even in the same files; it does not need git. Tools that change files "
-    "return a plan first: read it, and show it to the user if it does more than they asked for."
+    "return a plan first: read it, and show it to the user if it does more than they asked for. `comments` lists what "
+    "the user says about lines that you wrote; answer with `reply`."
 )
 
 

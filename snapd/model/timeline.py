@@ -73,12 +73,21 @@ class Recorded:
 
 
 @attrs.frozen
+class Continuation:
+    """The session whose conversation goes on in another one, from before a message; None for its end."""
+
+    session_id: SessionId
+    message_id: str | None = None
+
+
+@attrs.frozen
 class SessionStarted:
     """A session was started or resumed; for a resumed session, None keeps the old value."""
 
     session_id: SessionId
     agent: str | None
     title: str | None
+    continues: Continuation | None = None
 
 
 @attrs.frozen
@@ -89,12 +98,21 @@ class SessionEnded:
 
 
 @attrs.frozen
+class Transcript:
+    """The agent's own file of a conversation, on this machine, and its size when a message was sent."""
+
+    path: str
+    size: int
+
+
+@attrs.frozen
 class MessageSent:
     """A message to the agent of a session began a turn."""
 
     session_id: SessionId
     message_id: str  # the agent's own id
     text: str | None  # the prompt; None: not stored, and keeps an earlier text
+    transcript: Transcript | None = None  # None if the agent does not report it; never leaves this machine
 
 
 @attrs.frozen
@@ -281,11 +299,13 @@ class Replied:
 
 
 @attrs.frozen
-class CommentsTold:
-    """The agent of a session was told its open comments, as they were after an event."""
+class Informed:
+    """The agent of a session heard of comments, or knows how files are: it was told of their changes, or read them."""
 
     session_id: SessionId
-    until: int  # the `seq` of that event
+    comments: int = 0  # of which comments: those as they were after this event; 0 for none
+    until: int = 0  # the `seq` of the last event before it saw the files
+    files: tuple[tuple[RelPath, Entry | None], ...] = ()  # each as it was by then; None if it was not there
 
 
 EventPayload = (
@@ -301,7 +321,7 @@ EventPayload = (
     | Kept
     | Commented
     | Replied
-    | CommentsTold
+    | Informed
 )
 
 
@@ -330,6 +350,7 @@ class Session:
     ended: int | None  # milliseconds since 1970; None while it goes on
     step_count: int
     prompt: str | None = None  # the beginning of its first prompt; None if not stored
+    continues: Continuation | None = None
 
     @property
     def name(self) -> str:
@@ -393,6 +414,17 @@ class Comment:
     due: int | None
     delivered: int | None  # when the agent was told of it last; None if never
     replies: tuple[tuple[Replied, int], ...]  # those with a text, each with its time
+
+
+@attrs.frozen
+class FileLook:
+    """An agent saw a file: see `Informed`."""
+
+    seq: int  # of the event that says so
+    session_id: SessionId
+    path: RelPath
+    until: int
+    entry: Entry | None
 
 
 @attrs.frozen

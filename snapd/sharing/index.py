@@ -23,13 +23,13 @@ from snapd.model.timeline import Session, SessionId, StepId, StepQuery
 from snapd.store.files.durable import PRIVATE_FILE, make_directories, remove_if_there
 from snapd.store.timeline import codec
 from snapd.store.timeline.chain import chain_of_session
-from snapd.store.timeline.queries import beginning, beside
+from snapd.store.timeline.queries import beginning, beside, session_of
 
 T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
-VERSION = 5
+VERSION = 6
 
 TABLES = (
     "CREATE TABLE mirrors (mirror TEXT PRIMARY KEY, stamp TEXT NOT NULL, dropped INTEGER NOT NULL)",
@@ -38,7 +38,7 @@ TABLES = (
         "CREATE TABLE sessions (place INTEGER PRIMARY KEY AUTOINCREMENT, mirror TEXT NOT NULL, chain TEXT NOT NULL, "
         "head BLOB NOT NULL, host TEXT NOT NULL, taken INTEGER NOT NULL, session_id TEXT NOT NULL, agent TEXT, "
         "title TEXT, started INTEGER NOT NULL, ended INTEGER, step_count INTEGER NOT NULL, prompt TEXT, "
-        "newest INTEGER NOT NULL, UNIQUE (mirror, chain))"
+        "continues TEXT, newest INTEGER NOT NULL, UNIQUE (mirror, chain))"
     ),
     "CREATE INDEX sessions_by_chain ON sessions (chain)",
     "CREATE INDEX sessions_by_id ON sessions (session_id)",
@@ -72,8 +72,8 @@ TABLES = (
     "CREATE TABLE sent (what BLOB NOT NULL, address TEXT NOT NULL, PRIMARY KEY (what, address)) WITHOUT ROWID",
 )
 _LISTED = (
-    "SELECT place, mirror, chain, head, host, session_id, agent, title, started, ended, step_count, prompt, newest, "
-    "taken FROM sessions "
+    "SELECT place, mirror, chain, head, host, session_id, agent, title, started, ended, step_count, prompt, "
+    "continues, newest, taken FROM sessions "
 )
 _IDS = ("step_id", "message_id", "begun_on", "ended_on")
 NEIGHBOURS = beside(("sessions", "session_id"), *[("steps", column) for column in _IDS])
@@ -398,18 +398,21 @@ def _put(connection: sqlite3.Connection, mirror: str, entry: Entry, taken: int) 
     had = connection.execute(
         "SELECT place, head FROM sessions WHERE mirror = ? AND chain = ?", (mirror, entry.chain)
     ).fetchone()
-    values = (entry.head, entry.host, taken, *attrs.astuple(entry.session), entry.newest)
+    continues = entry.session.continues
+    session = attrs.astuple(entry.session, recurse=False)[:-1]
+    stored = None if continues is None else codec.encode_derived(continues)
+    values = (entry.head, entry.host, taken, *session, stored, entry.newest)
     if had is None:
         place = connection.execute(
             "INSERT INTO sessions (head, host, taken, session_id, agent, title, started, ended, step_count, prompt, "
-            "newest, mirror, chain) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "continues, newest, mirror, chain) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (*values, mirror, entry.chain),
         ).lastrowid
     else:
         place = had[0]
         connection.execute(
             "UPDATE sessions SET head = ?, host = ?, taken = ?, session_id = ?, agent = ?, title = ?, started = ?, "
-            "ended = ?, step_count = ?, prompt = ?, newest = ? WHERE place = ?",
+            "ended = ?, step_count = ?, prompt = ?, continues = ?, newest = ? WHERE place = ?",
             (*values, place),
         )
         connection.execute("DELETE FROM steps WHERE place = ?", (place,))
@@ -428,7 +431,7 @@ def _indexed(row: tuple[Any, ...]) -> IndexedSession:
         chain=chain,
         head=head,
         host=host,
-        session=Session(*session),
+        session=session_of(session),
         newest=newest,
         taken=taken,
     )

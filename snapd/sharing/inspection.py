@@ -16,7 +16,7 @@ from snapd.model.call import Call
 from snapd.model.errors import StoreCorrupt, Untrusted
 from snapd.model.paths import is_restorable_name
 from snapd.model.snapshot import EMPTY_TREE, EXECUTABLE, REGULAR, SYMLINK, TREE, Coverage, ObjectId, RelPath, TreeEntry
-from snapd.model.timeline import Edited, Event, Kept, Operated, StepBegun, StepEnded
+from snapd.model.timeline import Edited, Event, Kept, MessageSent, Operated, StepBegun, StepEnded
 from snapd.store.coverage import decode, encode
 from snapd.store.files.durable import NewerFormat
 from snapd.store.objects.codec import decode_commit, encode_tree, object_id
@@ -151,6 +151,8 @@ class Inspection:
         self._check_paths(_paths(link.event), link.chain)
         if any(number > _LARGEST for number in _numbers(link.event)):
             raise Untrusted(f"commit {link.commit.hex()} has an impossible number", reference=link.chain)
+        if isinstance(link.event.what, MessageSent) and link.event.what.transcript is not None:
+            raise Untrusted(f"{link.chain} names a file of this machine", reference=link.chain)
         self._coverages_are_safe({snapshot.coverage for snapshot in snapshots(link.event).values()})
 
     def _check_paths(self, paths: Iterable[RelPath], chain: str) -> None:

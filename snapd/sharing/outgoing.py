@@ -15,9 +15,9 @@ from snapd.model.handover import Handover
 from snapd.model.snapshot import EMPTY_TREE, Coverage, ObjectId, RelPath, TreeEntry
 from snapd.model.timeline import (
     Commented,
-    CommentsTold,
     Edited,
     Event,
+    Informed,
     Kept,
     MessageSent,
     Operated,
@@ -62,7 +62,7 @@ def identity(event: Event) -> Identity | None:
             return kind, event.what.operation_id
         case MessageSent():
             return kind, f"{event.what.message_id} {event.milliseconds}"
-        case SessionStarted() | SessionEnded() | Kept() | CommentsTold():
+        case SessionStarted() | SessionEnded() | Kept() | Informed():
             return kind, str(event.milliseconds)
         case Commented():
             return kind, event.what.comment_id
@@ -103,7 +103,7 @@ def _about(event: Event, sessions: dict[str, set[SessionId]]) -> set[SessionId]:
     """Returns the sessions that an event is about; `sessions` has those of earlier steps and operations."""
     what = event.what
     match what:
-        case SessionStarted() | SessionEnded() | MessageSent() | CommentsTold():
+        case SessionStarted() | SessionEnded() | MessageSent() | Informed():
             return {what.session_id}
         case Commented() | Replied():
             return set() if what.session_id is None else {what.session_id}

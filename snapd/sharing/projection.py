@@ -25,11 +25,11 @@ from snapd.model.paths import parents, shown
 from snapd.model.snapshot import EMPTY_BLOB, EMPTY_TREE, TREE, Coverage, Entry, ObjectId, RelPath, TreeEntry
 from snapd.model.timeline import (
     Commented,
-    CommentsTold,
     Edited,
     Effect,
     Event,
     EventPayload,
+    Informed,
     Kept,
     MessageSent,
     Operated,
@@ -244,7 +244,8 @@ class Projection:
             case MessageSent():
                 if what.session_id not in self._session_ids:
                     return None
-                return attrs.evolve(what, text=None) if self._left_out.texts else what
+                # paths of this machine are not shared
+                return attrs.evolve(what, text=None if self._left_out.texts else what.text, transcript=None)
             case StepBegun():
                 if what.session_id not in self._session_ids:
                     return None
@@ -264,10 +265,11 @@ class Projection:
                 return Kept(tuple(goes), kept) if kept else None
             case Commented() | Replied():
                 return self._remark(what) if what.session_id in self._session_ids else None
-            case CommentsTold():
-                if what.session_id not in self._session_ids:
+            case Informed():
+                if what.session_id not in self._session_ids or not what.comments:
                     return None
-                return attrs.evolve(what, until=bisect_right(self._numbers, what.until))
+                # the files are about others, who do not travel
+                return Informed(what.session_id, bisect_right(self._numbers, what.comments))
             case Recorded():
                 # it belongs to no session
                 return None

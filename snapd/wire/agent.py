@@ -16,6 +16,7 @@ AgentEvent = Literal[
     "callBegin",
     "callEnd",
     "callOver",
+    "read",
     "taskEnd",
     "turnEnd",
     "subagentBegin",
@@ -28,7 +29,8 @@ AgentEvent = Literal[
 class AgentReportParams(RequestParams):
     """Records what an agent does. What follows from an event is decided here, from the open steps of the session.
 
-    - `"callBegin"` begins a step for a call of a tool, and `"callEnd"` ends it. A call that only reads is not reported.
+    - `"callBegin"` begins a step for a call of a tool, and `"callEnd"` ends it. A call that only reads is no step:
+      `"read"` says that it has read `files`, so that the agent knows what others changed there.
     - `"callOver"` means that a call has ended altogether. If its step is still open, the call was denied or failed
       before it began, and its step owns nothing.
     - `"taskEnd"` ends what `"callEnd"` left with `background`.
@@ -54,6 +56,10 @@ class AgentReportParams(RequestParams):
     news: Annotated[bool, "Whether to answer with `news`."] = False
     message_id: Annotated[str | None, "The prompt, by the agent's own id. A prompt with a text needs one."] = None
     text: Annotated[str | None, "With `prompt`, what the person wrote. If it is blank, the turn goes on."] = None
+    transcript: Annotated[
+        str | None, "With `prompt`, the absolute path of the agent's own file of the conversation, on this machine."
+    ] = None
+    transcript_size: Annotated[int, "The size of that file when the prompt was sent, in bytes."] = 0
     turn_step: Annotated[
         bool,
         "With `prompt`, begins a step for the whole turn, and with `turnEnd` ends it. The client then ends each call.",
@@ -66,7 +72,11 @@ class AgentReportParams(RequestParams):
     tool: Annotated[str | None, "The tool that is called."] = None
     description: Annotated[str | None, "A description of the call, or of the subagent, for people."] = None
     command: Annotated[str | None, "The command that the call runs; see `step/begin`."] = None
-    files: Annotated[list[str] | None, "With `callEnd`, the files that it wrote; see `step/end`."] = None
+    files: Annotated[
+        list[str] | None,
+        "With `callEnd`, the files that it wrote; see `step/end`. With `callBegin`, those that it is about to write, "
+        "for `news`. With `read`, those that it has read.",
+    ] = None
     directory: Annotated[str | None, "What relative paths in `files` are relative to; see `step/end`."] = None
     background: Annotated[bool, "With `callEnd`, whether what the call started goes on."] = False
     sequential: Annotated[

@@ -8,7 +8,7 @@ import attrs
 
 from .git import GitChange
 from .review import Comment
-from .session import RENAMES, SESSION, Operation, Session, Step
+from .session import RENAMES, SESSION, Operation, Overlap, Session, Step
 from .snapshot import CURSOR, NEXT_CURSOR
 from .values import FileChange, FormerHistory, Limit, RequestParams, TreeHash
 
@@ -75,11 +75,14 @@ class SessionMessagesResult:
 class SessionNewsParams(RequestParams):
     """Returns what others did to the work of a session since the last such request, and records that it was reported.
 
-    For clients that can pass it on to the agent, such as a hook. It returns nothing if the setting `tellAgents` is
-    `false`.
+    For clients that can pass it on to the agent, such as a hook. Comments and overlaps come again until `session/told`
+    says that the agent heard of them. It returns nothing if the setting `tellAgents` is `false`.
     """
 
     session_id: Annotated[str, SESSION]
+    files: Annotated[
+        list[str] | None, "The files that the agent is about to change. Names outside the workspace are passed over."
+    ] = None
 
 
 @attrs.frozen(kw_only=True)
@@ -101,6 +104,11 @@ class SessionNewsResult:
         "Open comments for the agent of which it has yet to hear, oldest first: as many as fit one message. Absent if "
         "there are none. They come again until `session/told` says that the agent heard of them.",
     ] = None
+    overlaps: Annotated[
+        list[Overlap] | None,
+        "What other agents changed, in files that this one changed or is about to change, since it last looked at "
+        "them: one for each step and file. Absent if there is nothing. They come again until `session/told`.",
+    ] = None
     news_id: Annotated[str, "The id of this answer, for `session/told`."]
     former_histories: Annotated[
         list[FormerHistory] | None, "The histories that the folder may adopt, once in a session: show them to the user."
@@ -109,7 +117,7 @@ class SessionNewsResult:
 
 @attrs.frozen(kw_only=True)
 class SessionToldParams(RequestParams):
-    """Says that the agent heard of the comments in an answer of `session/news`.
+    """Says that the agent heard of the comments and overlaps in an answer of `session/news`.
 
     Whoever passes them on sends it once that is done. What nobody acknowledged is in the next answer again.
     """

@@ -153,6 +153,9 @@ EVENTS = Method("snapshot/events", notifications.EventsParams, notifications.Eve
 SESSION_START = Method(
     "session/start", session.SessionStartParams, session.SessionStartResult, "writes", idempotent="sessionId"
 )
+SESSION_REWIND_CHAT = Method(
+    "session/rewindChat", session.RewindChatParams, session.RewindChatResult, "reads", _SESSION_STEP, idempotent=False
+)
 SESSION_END = Method(
     "session/end", session.SessionEndParams, session.SessionEndResult, "writes", _SESSION, idempotent=True
 )

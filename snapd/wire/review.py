@@ -226,6 +226,9 @@ class ReviewCommentsResult:
     """The result of `review/comments`."""
 
     comments: Annotated[list[Comment], "The comments, oldest first."]
+    news_id: Annotated[
+        str | None, "With `sessionId`: for `session/told`, once the agent of that session heard of these comments."
+    ] = None
     next_cursor: Annotated[str | None, NEXT_CURSOR] = None
 
 

@@ -9,6 +9,7 @@ import attrs
 from .git import GIT, GitChange
 from .snapshot import BINARY, CURSOR, DECISIONS, DETAILS, DRY_RUN, EXACT, EXPECT, NEXT_CURSOR
 from .values import (
+    URI,
     Decision,
     Detail,
     FileChange,
@@ -36,6 +37,14 @@ _ON_CONFLICT = (
 
 
 @attrs.frozen(kw_only=True)
+class Continuation:
+    """Where the conversation of a session comes from."""
+
+    session_id: Annotated[str, "The session whose conversation goes on in another one."]
+    message_id: Annotated[str | None, "It goes on from before this message. Absent for the end."] = None
+
+
+@attrs.frozen(kw_only=True)
 class Session:
     """A session: the work of one agent, step by step."""
 
@@ -50,6 +59,7 @@ class Session:
     step_count: Annotated[int, "The number of steps that were begun in it."]
     undoable: Annotated[int, "The number of its steps that can be undone, in whole or in part."]
     redoable: Annotated[int, "The number of its steps that can be redone, in whole or in part."]
+    continues: Annotated[Continuation | None, "The session whose conversation goes on in this one, if any."] = None
     origin: Annotated[Origin | None, "Where it was fetched from. Absent for a session of this folder."] = None
     taken_over: Annotated[
         Origin | None,
@@ -60,6 +70,21 @@ class Session:
         Signature | None,
         "Of a fetched session: its signature. Absent if it is not signed. See [Signatures](#signatures).",
     ] = None
+
+
+@attrs.frozen(kw_only=True)
+class Overlap:
+    """A file that a step of another agent changed, within 30 minutes. See [Two agents](#two-agents)."""
+
+    file: Annotated[str, "The file, as the agent knew it: relative to the workspace root, with `/` between its parts."]
+    uri: Annotated[str | None, URI] = None
+    session_id: Annotated[str, "The session of the other agent."]
+    agent: Annotated[str | None, "The other agent."] = None
+    title: Annotated[str | None, "The title of its session."] = None
+    step_id: Annotated[str, "Its step."]
+    at: Annotated[str, "When that step changed the file last, as RFC 3339 in UTC with milliseconds."]
+    start: Annotated[int | None, "The first line that is left of what it wrote, from 1. Absent if none is."] = None
+    count: Annotated[int | None, "The number of lines from that one to the last one."] = None
 
 
 @attrs.frozen(kw_only=True)
@@ -102,6 +127,11 @@ class Step:
     git: Annotated[
         GitChange | None, "How it changed the folder's own git. Absent if it did not, or while it is open."
     ] = None
+    overlaps: Annotated[
+        list[Overlap] | None,
+        "What other agents had changed in its files, which its agent did not know when it began. Absent if nothing, "
+        "while it is open, and in notifications.",
+    ] = None
 
 
 @attrs.frozen(kw_only=True)
@@ -113,6 +143,52 @@ class SessionStartParams(RequestParams):
     ] = None
     agent: Annotated[str | None, "The agent that works in it."] = None
     title: Annotated[str | None, "A title for people."] = None
+    continues: Annotated[Continuation | None, "The session whose conversation goes on in this one."] = None
+
+
+@attrs.frozen(kw_only=True)
+class RewindChatParams(RequestParams):
+    """Has the conversation of a session go on from before a message, in a new session of the agent.
+
+    The agent's conversation stays as it is, and no file of the folder changes: `session/revert` takes the files back.
+    The new session is a copy that snapd writes beside the agent's own file, or a fork that the agent's program makes;
+    nothing is sent to a model. It is recorded as the continuation of the session.
+    """
+
+    session_id: Annotated[str, SESSION]
+    message_id: Annotated[str, "Go back to before this message."]
+    dry_run: Annotated[bool, "Only look at what would be done."] = False
+
+
+@attrs.frozen(kw_only=True)
+class Chat:
+    """How the conversation goes on."""
+
+    agent: Annotated[str | None, "The agent of the session, if it is known."] = None
+    kind: Annotated[
+        Literal["copy", "fork", "new"] | None,
+        "How the new session is made: as a copy, as a fork by the agent's program, or as a new conversation, because "
+        "the message is the first one. Absent if snapd cannot do it for this agent.",
+    ] = None
+    session_id: Annotated[str | None, "The new session. Absent with `new`, `dryRun` and `problem`."] = None
+    command: Annotated[
+        list[str], "What a person types to go on. With `dryRun`, without the new session; empty with `problem`."
+    ]
+    cwd: Annotated[str, "The directory to type it in."]
+    drops: Annotated[
+        list[str],
+        "The prompts that the new session does not have, oldest first: their ids, or their texts if the agent gives "
+        "them no ids.",
+    ]
+    prompt: Annotated[str | None, "The text of the prompt, to edit it and send it again."] = None
+    problem: Annotated[str | None, "Why the conversation cannot go on from there, for people."] = None
+
+
+@attrs.frozen(kw_only=True)
+class RewindChatResult:
+    """The result of `session/rewindChat`."""
+
+    chat: Annotated[Chat, "How the conversation goes on."]
 
 
 @attrs.frozen(kw_only=True)

@@ -343,6 +343,38 @@ def comment_lines(comments: Iterable[Mapping[str, Any]]) -> list[str]:
     return lines
 
 
+def overlap_lines(overlaps: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Describes to an agent what other agents changed in its files."""
+    lines = ["snapd: another agent changed files that you work on. Read them again before you edit them."]
+    for overlap in overlaps:
+        who = agent_title(overlap["agent"]) if overlap.get("agent") else "an agent"
+        file, at, where = _visible(overlap["file"]), overlap["at"][11:16], ""
+        if "start" in overlap:
+            last = overlap["start"] + overlap["count"] - 1
+            where = f", line {last}" if overlap["count"] == 1 else f", lines {overlap['start']} to {last}"
+        lines.append(f"- {file}{where}: {_visible(who)} at {at} UTC (step {overlap['stepId']})")
+    return lines
+
+
+def overlap_line(overlaps: Iterable[Mapping[str, Any]]) -> str:
+    """What other agents had changed in the files of a step, in one line for people."""
+    files: dict[str, list[str]] = {}
+    for overlap in overlaps:
+        names = files.setdefault(agent_title(overlap["agent"]) if overlap.get("agent") else "an agent", [])
+        if overlap["file"] not in names:
+            names.append(overlap["file"])
+    return "did not know " + ", or ".join(
+        f"what {who} had changed in {', '.join(names)}" for who, names in files.items()
+    )
+
+
+def news_lines(news: Mapping[str, Any]) -> list[str]:
+    """Describes to an agent the overlaps and comments of some news; nothing if there are none."""
+    overlaps = overlap_lines(news["overlaps"]) if news.get("overlaps") else []
+    comments = comment_lines(news["comments"]) if news.get("comments") else []
+    return [*overlaps, *([""] if overlaps and comments else []), *comments]
+
+
 COMMENT_DIGITS = 8
 """How many digits of a comment's id people and agents see."""
 

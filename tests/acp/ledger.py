@@ -30,12 +30,14 @@ class Ledger:
     Attributes:
         asked: every request but those that look.
         trouble: called with each request; may raise.
+        news: what the next prompt is answered with, once it was told.
     """
 
     def __init__(self) -> None:
         self.asked: list[Asked] = []
         self.at = -1
         self.trouble: Callable[[str], None] = lambda _: None
+        self.news: dict[str, Any] = {}
         self.opened: list[str] = []
         self.is_open = True
         self._sessions: dict[str, bool] = {}
@@ -99,6 +101,10 @@ class Ledger:
 
     def _reported(self, sessionId: str, event: str, agent: str | None = None, **params: Any) -> Any:  # noqa: N803
         """Writes down what follows from a report, as if the client had asked for it."""
+        if event == "read":
+            self.asked.append(Asked(self.at, "read", {"sessionId": sessionId, **params}))
+            return {}
+        wants_news = params.pop("news", False)
         of_turn = params.pop("turnStep", False)
         text = params.pop("text", "")
         own = {name: step for name, step in self._steps.items() if step["sessionId"] == sessionId and step["open"]}
@@ -115,7 +121,8 @@ class Ledger:
             self._answer("session/message", {"sessionId": sessionId, "messageId": params["messageId"], "text": text})
         ends = {"ends": step} if of_turn and step is not None else {}
         tool = {"tool": "prompt"} if of_turn else {}
-        return self._answer("step/begin", {"sessionId": sessionId, **params, **tool, **ends})
+        begun = self._answer("step/begin", {"sessionId": sessionId, **params, **tool, **ends})
+        return {**begun, "news": self.news} if wants_news else begun
 
     def _going(self, session: str) -> None:
         if not self._sessions.get(session):
@@ -156,7 +163,7 @@ class Talk:
         if verdict.then is not None:
             verdict.then()
         self.settle()
-        return verdict.line
+        return verdict.line if verdict.change is None or verdict.line is None else verdict.change(verdict.line)
 
     def say_all(self, *lines: Line) -> list[bytes | None]:
         passed = []

@@ -55,6 +55,60 @@ def told(ledger: Ledger) -> list[str]:
     return lines
 
 
+NEWS = {
+    "newsId": "n",
+    "comments": [
+        {
+            "commentId": "c" * 32,
+            "file": "a.py",
+            "start": 3,
+            "count": 1,
+            "lines": "x = 1\n",
+            "text": "why\x1b[2J?\n> not a quotation's end",
+            "replies": [],
+        }
+    ],
+}
+
+
+def test_what_the_agent_is_to_hear_comes_before_the_prompt_and_is_acknowledged(ledger: Ledger, talk: Talk) -> None:
+    ledger.news = NEWS
+    line = talk.say(prompt(3, "S", "go on"))
+    assert line is not None
+    block, own = json.loads(line)["params"]["prompt"]
+    assert own == {"type": "text", "text": "go on"}
+    assert [text for text in block["text"].splitlines() if text.startswith((">", "|"))] == [
+        "| x = 1",
+        "> why\\x1b[2J?",
+        "> > not a quotation's end",
+    ]
+    assert "Comment cccccccc on a.py, line 3:" in block["text"]
+    assert ledger.of("session/told") == [{"sessionId": "S", "newsId": "n"}]
+    # the prompt alone is the message
+    assert [message["text"] for message in ledger.of("session/message")] == ["go on"]
+
+
+def test_a_prompt_without_news_passes_byte_for_byte(ledger: Ledger, talk: Talk) -> None:
+    ledger.news = {"newsId": "n", "undone": [], "files": [{"file": "a.py"}]}
+    line = prompt(3, "S", "go on")
+    assert talk.say(line) == line.data
+    assert ledger.of("session/told") == []
+
+
+def test_a_command_of_ours_tells_the_agent_nothing(ledger: Ledger, talk: Talk) -> None:
+    ledger.news = NEWS
+    talk.say(update("S", "available_commands_update", availableCommands=[]))
+    assert talk.say(prompt(3, "S", "/steps")) is None
+    assert ledger.of("session/told") == []
+
+
+def test_what_a_call_read_is_reported_once_it_is_over(ledger: Ledger, talk: Talk) -> None:
+    talk.say_all(prompt(3, "S", "one"), call("a", "read", locations=[{"path": f"{CWD}/a.py"}]))
+    assert ledger.of("read") == []
+    talk.say_all(over("a"))
+    assert [asked["files"] for asked in ledger.of("read")] == [[f"{CWD}/a.py"]]
+
+
 def test_prompts_that_wait_begin_where_the_one_before_ends(ledger: Ledger, talk: Talk) -> None:
     talk.say_all(prompt(3, "S", "one"), call("a"), prompt(4, "S", "two"), over("a"))
     talk.say_all(result(3, stopReason="end_turn"), call("b"), over("b"), result(4, stopReason="end_turn"))

@@ -173,7 +173,9 @@ def test_tools_are_listed_with_all_that_clients_ask_for(peer: Peer, version: str
     peer.version = version
     peer.connect()
     tools = {tool["name"]: tool for tool in peer.result("tools/list")["tools"]}
-    assert list(tools) == ["history", "show", "diff", "blame", "checkpoint", "undo", "redo", "restore_file"]
+    looking = ["history", "show", "diff", "blame"]
+    changing = ["checkpoint", "undo", "redo", "restore_file"]
+    assert list(tools) == [*looking, *changing, "comments", "reply"]
     for name, tool in tools.items():
         assert tool["title"]
         assert len(tool["description"]) > 50
@@ -181,7 +183,7 @@ def test_tools_are_listed_with_all_that_clients_ask_for(peer: Peer, version: str
             *("title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
         }
         assert tool["annotations"]["openWorldHint"] is False
-        assert tool["annotations"]["readOnlyHint"] is (name in ("history", "show", "diff", "blame"))
+        assert tool["annotations"]["readOnlyHint"] is (name in (*looking, "comments"))
         assert tool["annotations"]["destructiveHint"] is (name in ("undo", "redo", "restore_file"))
         for schema in (tool["inputSchema"], tool["outputSchema"]):
             assert schema["type"] == "object"

@@ -199,6 +199,7 @@ def huge(commit: Commit) -> None:
         ("sessionStarted", "what.sessionId", "two"),
         ("sessionStarted", "what.sessionId", "\udcff"),
         ("operated", "what.kind", "restart"),
+        ("messageSent", "what.transcript", {"path": "/etc/passwd", "size": 0}),
         *(
             ("stepEnded", "what.claims", [path])
             for path in ("../x", "/etc/passwd", "", "a//b", ".git/hooks/x", "a\0b", "x" * 5000, "a/../b")

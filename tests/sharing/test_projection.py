@@ -16,7 +16,7 @@ from snapd.core.attribution import OwnChanges
 from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from snapd.model.errors import NothingToRedo, NothingToUndo
-from snapd.model.timeline import SessionEnded, SessionStarted, Step, StepBegun, StepEnded
+from snapd.model.timeline import SessionEnded, SessionStarted, Step, StepBegun, StepEnded, Transcript
 from snapd.model.trees import files
 from snapd.store.timeline.timeline import TimelineView
 from tests.support.amounts import amount
@@ -127,6 +127,20 @@ def test_what_was_there_before_and_after_it_stays_here(tmp_path: Path) -> None:
     read = agents.bench.workspace.store.read_tree
     trees = [None if event.head is None else [entry.name for entry in read(event.head.tree)] for event in copy.events]
     assert trees == [None, [b"a.txt"], [b"a.txt"], [b"a.txt"]]
+
+
+def test_where_the_conversation_lies_stays_here(tmp_path: Path) -> None:
+    agents = at_work(tmp_path, {"a.txt": TEXT})
+    workspace, call = agents.bench.workspace, Call()
+    with workspace.writer.turn(call):
+        workspace.messages.record(
+            "one", "m", "do it", lambda: workspace.sessions.capture(call), call, Transcript("/home/me/x", 7)
+        )
+    assert workspace.store.timeline.transcript("one", "m") == Transcript("/home/me/x", 7)
+
+    copy = Travelled(agents.bench, "one")
+    assert copy.timeline.message("one", "m") is not None
+    assert "/home/me" not in str(copy.events)
 
 
 def test_empty_directories(tmp_path: Path) -> None:

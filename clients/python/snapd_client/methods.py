@@ -94,6 +94,10 @@ if TYPE_CHECKING:
         ) -> p.SessionStartResult: ...
         @overload
         def __call__(
+            self, method: Literal["session/rewindChat"], params: p.RewindChatParams, *args: P.args, **kwargs: P.kwargs
+        ) -> p.RewindChatResult: ...
+        @overload
+        def __call__(
             self, method: Literal["session/end"], params: p.SessionEndParams, *args: P.args, **kwargs: P.kwargs
         ) -> p.SessionEndResult: ...
         @overload
@@ -411,6 +415,15 @@ if TYPE_CHECKING:
             *args: P.args,
             **kwargs: P.kwargs,
         ) -> p.SessionStartResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["session/rewindChat"],
+            params: p.RewindChatParams,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.RewindChatResult: ...
         @overload
         def __call__(
             self, to: Any, method: Literal["session/end"], params: p.SessionEndParams, *args: P.args, **kwargs: P.kwargs
@@ -766,6 +779,7 @@ IDEMPOTENT: dict[str, bool | str] = {
     "snapshot/check": False,
     "snapshot/events": True,
     "session/start": "sessionId",
+    "session/rewindChat": False,
     "session/end": True,
     "session/list": True,
     "session/steps": True,
@@ -1160,13 +1174,29 @@ class Methods(Requests):
         agent: str | None = None,
         title: str | None = None,
         *,
+        continues: p.Continuation | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> p.SessionStartResult:
         """Starts a session, or resumes an existing one, whether it has ended or not."""
-        params = {"sessionId": session_id, "agent": agent, "title": title}
+        params = {"sessionId": session_id, "agent": agent, "title": title, "continues": continues}
         result: p.SessionStartResult = self._ask("session/start", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def session_rewind_chat(
+        self,
+        session_id: str,
+        message_id: str,
+        dry_run: bool | None = None,
+        *,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> p.RewindChatResult:
+        """Has the conversation of a session go on from before a message, in a new session of the agent."""
+        params = {"sessionId": session_id, "messageId": message_id, "dryRun": dry_run}
+        result: p.RewindChatResult = self._ask("session/rewindChat", params, workspace_uri, timeout, on_progress)
         return result
 
     def session_end(
@@ -1285,6 +1315,7 @@ class Methods(Requests):
     def session_news(
         self,
         session_id: str,
+        files: Iterable[FileName] | None = None,
         *,
         workspace_uri: str | None = None,
         timeout: float | None = None,
@@ -1293,7 +1324,7 @@ class Methods(Requests):
         """Returns what others did to the work of a session since the last such request, and records that it was
         reported.
         """
-        params = {"sessionId": session_id}
+        params = {"sessionId": session_id, "files": self._names(files, workspace_uri)}
         result: p.SessionNewsResult = self._ask("session/news", params, workspace_uri, timeout, on_progress)
         return result
 
@@ -1306,7 +1337,7 @@ class Methods(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> p.SessionToldResult:
-        """Says that the agent heard of the comments in an answer of `session/news`."""
+        """Says that the agent heard of the comments and overlaps in an answer of `session/news`."""
         params = {"sessionId": session_id, "newsId": news_id}
         result: p.SessionToldResult = self._ask("session/told", params, workspace_uri, timeout, on_progress)
         return result
@@ -1726,6 +1757,7 @@ class Methods(Requests):
             "callBegin",
             "callEnd",
             "callOver",
+            "read",
             "taskEnd",
             "turnEnd",
             "subagentBegin",
@@ -1739,6 +1771,8 @@ class Methods(Requests):
         news: bool | None = None,
         message_id: str | None = None,
         text: str | None = None,
+        transcript: str | None = None,
+        transcript_size: int | None = None,
         turn_step: bool | None = None,
         call_id: str | None = None,
         alike: bool | None = None,
@@ -1771,6 +1805,8 @@ class Methods(Requests):
             "news": news,
             "messageId": message_id,
             "text": text,
+            "transcript": transcript,
+            "transcriptSize": transcript_size,
             "turnStep": turn_step,
             "callId": call_id,
             "alike": alike,

@@ -19,12 +19,14 @@ __all__ = [
     "ChangeOwner",
     "ChangedBy",
     "ChangedFile",
+    "Chat",
     "CheckParams",
     "CheckResult",
     "CleanupParams",
     "CleanupResult",
     "Comment",
     "Contested",
+    "Continuation",
     "Detail",
     "Details",
     "DidChangeParams",
@@ -79,6 +81,7 @@ __all__ = [
     "Origin",
     "Outcome",
     "OutcomeKind",
+    "Overlap",
     "Owner",
     "Patch",
     "PatchParams",
@@ -109,6 +112,8 @@ __all__ = [
     "ReviewParams",
     "ReviewResolveParams",
     "ReviewRevertParams",
+    "RewindChatParams",
+    "RewindChatResult",
     "SecretText",
     "Session",
     "SessionActivity",
@@ -1124,6 +1129,18 @@ class NotificationParams(TypedDict):
     """
 
 
+class _ContinuationRequired(TypedDict):
+    sessionId: str
+    """The session whose conversation goes on in another one."""
+
+
+class Continuation(_ContinuationRequired, total=False):
+    """Where the conversation of a session comes from."""
+
+    messageId: str
+    """It goes on from before this message. Absent for the end."""
+
+
 class Origin(TypedDict):
     """Where a fetched session came from."""
 
@@ -1178,6 +1195,8 @@ class Session(_SessionRequired, total=False):
     """A title for people, if the agent gave one."""
     endedAt: str
     """When it ended. Absent while it goes on."""
+    continues: Continuation
+    """The session whose conversation goes on in this one, if any."""
     origin: Origin
     """Where it was fetched from. Absent for a session of this folder."""
     takenOver: Origin
@@ -1234,6 +1253,34 @@ class Uncaptured(_UncapturedRequired, total=False):
     """
 
 
+class _OverlapRequired(TypedDict):
+    file: str
+    """The file, as the agent knew it: relative to the workspace root, with `/` between its parts."""
+    sessionId: str
+    """The session of the other agent."""
+    stepId: str
+    """Its step."""
+    at: str
+    """When that step changed the file last, as RFC 3339 in UTC with milliseconds."""
+
+
+class Overlap(_OverlapRequired, total=False):
+    """A file that a step of another agent changed, within 30 minutes. See [Two agents](#two-agents)."""
+
+    uri: str
+    """The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8, so that `file` shows it with
+    U+FFFD.
+    """
+    agent: str
+    """The other agent."""
+    title: str
+    """The title of its session."""
+    start: int
+    """The first line that is left of what it wrote, from 1. Absent if none is."""
+    count: int
+    """The number of lines from that one to the last one."""
+
+
 _StepKeywords = TypedDict("_StepKeywords", {"from": TreeHash})
 
 
@@ -1283,6 +1330,10 @@ class Step(_StepRequired, total=False):
     """
     git: GitChange
     """How it changed the folder's own git. Absent if it did not, or while it is open."""
+    overlaps: list[Overlap]
+    """What other agents had changed in its files, which its agent did not know when it began. Absent if nothing, while
+    it is open, and in notifications.
+    """
 
 
 class _SessionDidChangeParamsRequired(NotificationParams):
@@ -1381,6 +1432,8 @@ class SessionStartParams(RequestParams, total=False):
     """The agent that works in it."""
     title: str | None
     """A title for people."""
+    continues: Continuation | None
+    """The session whose conversation goes on in this one."""
 
 
 class SessionStartResult(TypedDict):
@@ -1388,6 +1441,55 @@ class SessionStartResult(TypedDict):
 
     sessionId: str
     """The session."""
+
+
+class _RewindChatParamsRequired(RequestParams):
+    sessionId: str
+    """The session."""
+    messageId: str
+    """Go back to before this message."""
+
+
+class RewindChatParams(_RewindChatParamsRequired, total=False):
+    """The params of `session/rewindChat`."""
+
+    dryRun: bool | None
+    """Only look at what would be done."""
+
+
+class _ChatRequired(TypedDict):
+    command: list[str]
+    """What a person types to go on. With `dryRun`, without the new session; empty with `problem`."""
+    cwd: str
+    """The directory to type it in."""
+    drops: list[str]
+    """The prompts that the new session does not have, oldest first: their ids, or their texts if the agent gives them
+    no ids.
+    """
+
+
+class Chat(_ChatRequired, total=False):
+    """How the conversation goes on."""
+
+    agent: str
+    """The agent of the session, if it is known."""
+    kind: Literal["copy", "fork", "new"]
+    """How the new session is made: as a copy, as a fork by the agent's program, or as a new conversation, because the
+    message is the first one. Absent if snapd cannot do it for this agent.
+    """
+    sessionId: str
+    """The new session. Absent with `new`, `dryRun` and `problem`."""
+    prompt: str
+    """The text of the prompt, to edit it and send it again."""
+    problem: str
+    """Why the conversation cannot go on from there, for people."""
+
+
+class RewindChatResult(TypedDict):
+    """The result of `session/rewindChat`."""
+
+    chat: Chat
+    """How the conversation goes on."""
 
 
 class SessionEndParams(RequestParams):
@@ -1525,11 +1627,16 @@ class SessionMessagesResult(_SessionMessagesResultRequired, total=False):
     """The `cursor` of the next page. Absent on the last page."""
 
 
-class SessionNewsParams(RequestParams):
-    """The params of `session/news`."""
-
+class _SessionNewsParamsRequired(RequestParams):
     sessionId: str
     """The session."""
+
+
+class SessionNewsParams(_SessionNewsParamsRequired, total=False):
+    """The params of `session/news`."""
+
+    files: list[str] | None
+    """The files that the agent is about to change. Names outside the workspace are passed over."""
 
 
 class _ReplyRequired(TypedDict):
@@ -1607,6 +1714,10 @@ class SessionNewsResult(_SessionNewsResultRequired, total=False):
     comments: list[Comment]
     """Open comments for the agent of which it has yet to hear, oldest first: as many as fit one message. Absent if
     there are none. They come again until `session/told` says that the agent heard of them.
+    """
+    overlaps: list[Overlap]
+    """What other agents changed, in files that this one changed or is about to change, since it last looked at them:
+    one for each step and file. Absent if there is nothing. They come again until `session/told`.
     """
     formerHistories: list[FormerHistory]
     """The histories that the folder may adopt, once in a session: show them to the user."""
@@ -2286,6 +2397,7 @@ class _AgentReportParamsRequired(RequestParams):
         "callBegin",
         "callEnd",
         "callOver",
+        "read",
         "taskEnd",
         "turnEnd",
         "subagentBegin",
@@ -2312,6 +2424,10 @@ class AgentReportParams(_AgentReportParamsRequired, total=False):
     """The prompt, by the agent's own id. A prompt with a text needs one."""
     text: str | None
     """With `prompt`, what the person wrote. If it is blank, the turn goes on."""
+    transcript: str | None
+    """With `prompt`, the absolute path of the agent's own file of the conversation, on this machine."""
+    transcriptSize: int | None
+    """The size of that file when the prompt was sent, in bytes."""
     turnStep: bool | None
     """With `prompt`, begins a step for the whole turn, and with `turnEnd` ends it. The client then ends each call."""
     callId: str | None
@@ -2325,7 +2441,9 @@ class AgentReportParams(_AgentReportParamsRequired, total=False):
     command: str | None
     """The command that the call runs; see `step/begin`."""
     files: list[str] | None
-    """With `callEnd`, the files that it wrote; see `step/end`."""
+    """With `callEnd`, the files that it wrote; see `step/end`. With `callBegin`, those that it is about to write, for
+    `news`. With `read`, those that it has read.
+    """
     directory: str | None
     """What relative paths in `files` are relative to; see `step/end`."""
     background: bool | None
@@ -2847,6 +2965,8 @@ class _ReviewCommentsResultRequired(TypedDict):
 class ReviewCommentsResult(_ReviewCommentsResultRequired, total=False):
     """The result of `review/comments`."""
 
+    newsId: str
+    """With `sessionId`: for `session/told`, once the agent of that session heard of these comments."""
     nextCursor: str
     """The `cursor` of the next page. Absent on the last page."""
 

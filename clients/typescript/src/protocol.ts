@@ -736,6 +736,14 @@ export interface NotificationParams {
   seq: number;
 }
 
+/** Where the conversation of a session comes from. */
+export interface Continuation {
+  /** The session whose conversation goes on in another one. */
+  sessionId: string;
+  /** It goes on from before this message. Absent for the end. */
+  messageId?: string;
+}
+
 /** Where a fetched session came from. */
 export interface Origin {
   /** The address that it was fetched from, without a password. */
@@ -778,6 +786,8 @@ export interface Session {
   undoable: number;
   /** The number of its steps that can be redone, in whole or in part. */
   redoable: number;
+  /** The session whose conversation goes on in this one, if any. */
+  continues?: Continuation;
   /** Where it was fetched from. Absent for a session of this folder. */
   origin?: Origin;
   /** Who took it over after the folder was handed over, and where the last `session/fetch` saw that. Absent if nobody did, or if the folder has taken it over again. */
@@ -820,6 +830,28 @@ export interface Uncaptured {
   change: "changed" | "deleted";
 }
 
+/** A file that a step of another agent changed, within 30 minutes. See Two agents. */
+export interface Overlap {
+  /** The file, as the agent knew it: relative to the workspace root, with `/` between its parts. */
+  file: string;
+  /** The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8, so that `file` shows it with U+FFFD. */
+  uri?: string;
+  /** The session of the other agent. */
+  sessionId: string;
+  /** The other agent. */
+  agent?: string;
+  /** The title of its session. */
+  title?: string;
+  /** Its step. */
+  stepId: string;
+  /** When that step changed the file last, as RFC 3339 in UTC with milliseconds. */
+  at: string;
+  /** The first line that is left of what it wrote, from 1. Absent if none is. */
+  start?: number;
+  /** The number of lines from that one to the last one. */
+  count?: number;
+}
+
 /** A step of a session, and what it changed. */
 export interface Step {
   /** The id of the step. */
@@ -860,6 +892,8 @@ export interface Step {
   uncaptured?: Uncaptured[];
   /** How it changed the folder's own git. Absent if it did not, or while it is open. */
   git?: GitChange;
+  /** What other agents had changed in its files, which its agent did not know when it began. Absent if nothing, while it is open, and in notifications. */
+  overlaps?: Overlap[];
 }
 
 /** The params of `session/didChange`. */
@@ -938,12 +972,50 @@ export interface SessionStartParams extends RequestParams {
   agent?: string;
   /** A title for people. */
   title?: string;
+  /** The session whose conversation goes on in this one. */
+  continues?: Continuation;
 }
 
 /** The result of `session/start`. */
 export interface SessionStartResult {
   /** The session. */
   sessionId: string;
+}
+
+/** The params of `session/rewindChat`. */
+export interface RewindChatParams extends RequestParams {
+  /** The session. */
+  sessionId: string;
+  /** Go back to before this message. */
+  messageId: string;
+  /** Only look at what would be done. */
+  dryRun?: boolean;
+}
+
+/** How the conversation goes on. */
+export interface Chat {
+  /** The agent of the session, if it is known. */
+  agent?: string;
+  /** How the new session is made: as a copy, as a fork by the agent's program, or as a new conversation, because the message is the first one. Absent if snapd cannot do it for this agent. */
+  kind?: "copy" | "fork" | "new";
+  /** The new session. Absent with `new`, `dryRun` and `problem`. */
+  sessionId?: string;
+  /** What a person types to go on. With `dryRun`, without the new session; empty with `problem`. */
+  command: string[];
+  /** The directory to type it in. */
+  cwd: string;
+  /** The prompts that the new session does not have, oldest first: their ids, or their texts if the agent gives them no ids. */
+  drops: string[];
+  /** The text of the prompt, to edit it and send it again. */
+  prompt?: string;
+  /** Why the conversation cannot go on from there, for people. */
+  problem?: string;
+}
+
+/** The result of `session/rewindChat`. */
+export interface RewindChatResult {
+  /** How the conversation goes on. */
+  chat: Chat;
 }
 
 /** The params of `session/end`. */
@@ -1052,6 +1124,8 @@ export interface SessionMessagesResult {
 export interface SessionNewsParams extends RequestParams {
   /** The session. */
   sessionId: string;
+  /** The files that the agent is about to change. Names outside the workspace are passed over. */
+  files?: string[];
 }
 
 /** A reply to a comment. */
@@ -1112,6 +1186,8 @@ export interface SessionNewsResult {
   git?: GitChange;
   /** Open comments for the agent of which it has yet to hear, oldest first: as many as fit one message. Absent if there are none. They come again until `session/told` says that the agent heard of them. */
   comments?: Comment[];
+  /** What other agents changed, in files that this one changed or is about to change, since it last looked at them: one for each step and file. Absent if there is nothing. They come again until `session/told`. */
+  overlaps?: Overlap[];
   /** The id of this answer, for `session/told`. */
   newsId: string;
   /** The histories that the folder may adopt, once in a session: show them to the user. */
@@ -1637,7 +1713,7 @@ export interface AgentReportParams extends RequestParams {
   /** The session, by the agent's own id. */
   sessionId: string;
   /** What happened. */
-  event: "sessionStart" | "prompt" | "callBegin" | "callEnd" | "callOver" | "taskEnd" | "turnEnd" | "subagentBegin" | "subagentEnd" | "sessionEnd";
+  event: "sessionStart" | "prompt" | "callBegin" | "callEnd" | "callOver" | "read" | "taskEnd" | "turnEnd" | "subagentBegin" | "subagentEnd" | "sessionEnd";
   /** The agent, for a session that starts. */
   agent?: string;
   /** When it happened, as RFC 3339, if that is reported late: see `began` in `step/begin`. A command then owns the files that changed on disk between its beginning and its end. */
@@ -1650,6 +1726,10 @@ export interface AgentReportParams extends RequestParams {
   messageId?: string;
   /** With `prompt`, what the person wrote. If it is blank, the turn goes on. */
   text?: string;
+  /** With `prompt`, the absolute path of the agent's own file of the conversation, on this machine. */
+  transcript?: string;
+  /** The size of that file when the prompt was sent, in bytes. */
+  transcriptSize?: number;
   /** With `prompt`, begins a step for the whole turn, and with `turnEnd` ends it. The client then ends each call. */
   turnStep?: boolean;
   /** The call, by the agent's own id. A step's `partId`. */
@@ -1662,7 +1742,7 @@ export interface AgentReportParams extends RequestParams {
   description?: string;
   /** The command that the call runs; see `step/begin`. */
   command?: string;
-  /** With `callEnd`, the files that it wrote; see `step/end`. */
+  /** With `callEnd`, the files that it wrote; see `step/end`. With `callBegin`, those that it is about to write, for `news`. With `read`, those that it has read. */
   files?: string[];
   /** What relative paths in `files` are relative to; see `step/end`. */
   directory?: string;
@@ -2072,6 +2152,8 @@ export interface ReviewCommentsParams extends RequestParams {
 export interface ReviewCommentsResult {
   /** The comments, oldest first. */
   comments: Comment[];
+  /** With `sessionId`: for `session/told`, once the agent of that session heard of these comments. */
+  newsId?: string;
   /** The `cursor` of the next page. Absent on the last page. */
   nextCursor?: string;
 }
@@ -2199,6 +2281,7 @@ export interface Requests {
   "snapshot/check": { params: CheckParams; result: CheckResult };
   "snapshot/events": { params: EventsParams; result: EventsResult };
   "session/start": { params: SessionStartParams; result: SessionStartResult };
+  "session/rewindChat": { params: RewindChatParams; result: RewindChatResult };
   "session/end": { params: SessionEndParams; result: SessionEndResult };
   "session/list": { params: SessionListParams; result: SessionListResult };
   "session/steps": { params: SessionStepsParams; result: SessionStepsResult };
@@ -2268,6 +2351,7 @@ export const IDEMPOTENT: Readonly<Record<keyof Requests, boolean | string>> = {
   "snapshot/check": false,
   "snapshot/events": true,
   "session/start": "sessionId",
+  "session/rewindChat": false,
   "session/end": true,
   "session/list": true,
   "session/steps": true,

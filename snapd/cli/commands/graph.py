@@ -20,6 +20,7 @@ from snapd.cli.terminal.output import agent_style, count_words, letter_of, print
 from snapd.cli.terminal.plans import operation_name
 from snapd.cli.terminal.reasons import sharing
 from snapd.cli.terminal.times import day, format_duration, moment
+from snapd.wire.words import overlap_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -147,6 +148,9 @@ class _Picture:
             self._rows.append(_Files(self._running(), entry["files"], "dim" if undone else ""))
         if "git" in entry:
             self._rows.append(_Row("", self._running(), [(" " * _NAME, ""), (f"git: {git_line(entry['git'])}", "dim")]))
+        if entry["kind"] == "step" and "overlaps" in entry["step"]:
+            text = printable(overlap_line(entry["step"]["overlaps"]))
+            self._rows.append(_Row("", self._running(), [(" " * _NAME, ""), (text, "yellow")]))
         if entry["kind"] in ("step", "message") and self._begins.get(_session_of(entry)) is entry:
             self._end_lane(_session_of(entry))
 

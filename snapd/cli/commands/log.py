@@ -39,7 +39,7 @@ from snapd.cli.terminal.pager import diff_text, form_of
 from snapd.cli.terminal.reasons import STYLES, format_uncaptured, signature_word, signature_words
 from snapd.cli.terminal.times import ago, local_now, moment
 from snapd.model.errors import InvalidParams, UnknownStep
-from snapd.wire.words import is_empty
+from snapd.wire.words import is_empty, overlap_line
 
 from .graph import draw
 
@@ -409,6 +409,7 @@ def _details(painter: Painter, step: dict[str, Any], signature: dict[str, Any] |
         "ran": "\n          ".join(printable(line) for line in step.get("command", "").splitlines()),
         "changed": "" if step_text(step) else changed(step.get("files") or ()),
         "git": git_line(step["git"]) if "git" in step else "",
+        "overlaps": printable(overlap_line(step["overlaps"])) if "overlaps" in step else "",
         "message": one_line(step.get("messageId")),
         "part": one_line(step.get("partId")),
         "part of": step.get("parentStepId", ""),

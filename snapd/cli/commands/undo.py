@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from snapd.cli.parsing.command import SESSION, STEP, Command, changing, positive
+from snapd.cli.parsing.command import SESSION, STEP, Answer, Command, changing, positive
+from snapd.cli.requests.chat import ChatRewind
 from snapd.cli.requests.connection import ask, in_folder, open_backend
 from snapd.cli.requests.names import find_message, find_session, find_step, latest_session, step_id
 from snapd.cli.requests.operation import operate
@@ -15,11 +16,13 @@ from snapd.model.errors import InvalidParams
 
 if TYPE_CHECKING:
     import argparse
+    from typing import Annotated
 
     from snapd_client.protocol import StepRevertHunksParams
 
     from snapd.backend import Backend
     from snapd.cli.parsing.usage import Parser
+    from snapd.wire.session import Chat
 
 
 _CONFLICTS = "what to do with files that changed after the step (default: merge)"
@@ -33,6 +36,7 @@ def _undo_arguments(parser: Parser) -> None:
     parser.argument("step", "STEP", f"{STEP} (default: whatever was done last)", nargs="?")
     parser.argument("files", "FILE", "undo only what the step changed in these files", nargs="*")
     parser.argument("--message", "ID", "undo all steps of a turn: the beginning of its message's id, or 'last'")
+    parser.flag("--chat", help="with --message, the session's last: take the conversation back, too, as 'rewind' does")
     parser.argument("--to", "STEP", "go back to right after this step of its session")
     _which(parser)
 
@@ -44,10 +48,18 @@ def _which(parser: Parser) -> None:
     parser.flag("--all", help="all steps of the session (default: of the one with the latest change)")
 
 
-@Command("undo", "every day", _undo_arguments, answer="StepsOutcome | Outcome", example="undo {step} --yes")
+class UndoOutcome(Answer, base="StepsOutcome"):
+    """What was undone."""
+
+    chat: Annotated[Chat | None, "How the conversation goes on, with --chat."] = None
+
+
+@Command("undo", "every day", _undo_arguments, answer="UndoOutcome | Outcome", example="undo {step} --yes")
 def undo(options: argparse.Namespace) -> int:
     """Undo what was done last, or a step, wherever it is."""
     _check_one(options, "step", "count", "message", "to", "all")
+    if options.chat and options.message is None:
+        raise InvalidParams("--chat: needs --message", hint="'snapd rewind MESSAGE' does it", field="--chat")
     with open_backend(options) as backend:
         if options.step is not None and options.files:
             _check_one(options, "files", "git")
@@ -56,10 +68,24 @@ def undo(options: argparse.Namespace) -> int:
             params: dict[str, Any] = {"stepId": step["stepId"], "files": files}
             return operate(options, backend, "step/revertFiles", params, sure=options.yes)
         wanted = {**_wanted(options, backend), **_with_git(options)}
-        code = operate(options, backend, "session/undo", wanted, sure=options.yes)
+        chat = _chat(backend, wanted) if options.chat else None
+        code = operate(options, backend, "session/undo", wanted, sure=options.yes, chat=chat)
         for problem in [] if options.json else ask(backend, "snapshot/status", {}).get("settingsProblems", []):
             print(f"snapd: {printable(problem)}", file=sys.stderr)
         return code
+
+
+def _chat(backend: Backend, wanted: dict[str, Any]) -> ChatRewind:
+    """Returns the conversation of the session; raises `InvalidParams` unless the message is its last."""
+    chat = ChatRewind(backend, {"sessionId": wanted["sessionId"], "messageId": wanted["messageId"]})
+    last = find_message(backend, "last", wanted["sessionId"])
+    if last["messageId"] != wanted["messageId"] or len(chat.look()["drops"]) > 1:
+        raise InvalidParams(
+            "--chat: a conversation loses all that follows a prompt, and this is not the last one of the session",
+            hint=f"'snapd rewind {wanted['messageId']}' goes back to before it, with the files",
+            field="--chat",
+        )
+    return chat
 
 
 def _redo_arguments(parser: Parser) -> None:

@@ -51,6 +51,9 @@ INDEX = {
     ),
     "revert-hunk": Entry("undo", "choose what stays", "revert some of the hunks that a step changed in a file"),
     "review": Entry("review", "every day", "list what agents changed and you have not kept yet"),
+    "rewind": Entry(
+        "rewind", "every day", "go back to before a prompt: the files, and the conversation with the agent"
+    ),
     "run": Entry("run", "connect agents", "run a command and record its changes as steps of a session"),
     "serve": Entry("serve", "snapd itself", "run the daemon in the foreground"),
     "session": Entry("step", "connect agents", "end a session, from the hooks of an agent"),

@@ -17,6 +17,7 @@ from snapd.cli.terminal.reasons import STYLES, excerpt, excerpts, format_overwri
 from snapd.model.errors import PlanChanged
 from snapd.wire.words import ELSEWHERE_REASONS, git_lines, moves_git
 
+from .chat import ChatRewind, chat_lines
 from .connection import ask
 from .names import file_of
 
@@ -51,12 +52,27 @@ def operate(
     *,
     sure: bool,
     agreed: str | None = None,
+    chat: ChatRewind | None = None,
 ) -> int:
     """Shows what would be done, asks unless `sure`, and does it.
 
     `params` are those of the request without `dryRun`, `onConflict` and `details`. With `agreed`, a plan that the user
-    agreed to by a choice, asks only if the plan is different by now.
+    agreed to by a choice, asks only if the plan is different by now. With `chat`, the conversation goes back once the
+    files have; the results have it, too.
     """
+    also = {} if chat is None else {"chat": chat.look()}
+    if sure and not options.dry_run and "problem" in also.get("chat", {}):
+        # it is known before anything changes
+        print(f"snapd: {printable(also['chat']['problem'])}", file=sys.stderr)
+
+    def carry_out(params: Any) -> dict[str, Any]:
+        result: dict[str, Any] = ask(backend, method, params)
+        if chat is None:
+            return result
+        if not result["applied"]:
+            return {**result, "chat": {**also["chat"], "problem": "it stays as it is, as the files do"}}
+        return {**result, "chat": chat.carry_out()}
+
     # an explicit "overwrite" also overwrites files with unsaved text, which the default does not
     params = {**params, "onConflict": options.on_conflict, "details": "counts"}
     if options.expect is not None:
@@ -64,10 +80,10 @@ def operate(
     painter = Painter(options)
     dry_run: Any = {**params, "dryRun": True}
     if options.dry_run:
-        return _show(options, painter, method, params, ask(backend, method, dry_run))
+        return _show(options, painter, method, params, {**ask(backend, method, dry_run), **also})
     if sure or options.expect is not None:
-        return _show(options, painter, method, params, ask(backend, method, params))
-    plan: Any = {"plan": agreed, "files": []} if agreed else ask(backend, method, dry_run)
+        return _show(options, painter, method, params, carry_out(params))
+    plan: Any = {"plan": agreed, "files": []} if agreed else {**ask(backend, method, dry_run), **also}
     decisions: dict[str, str] = {}
     while True:
         can_decide = options.on_conflict is None and sys.stdin.isatty()
@@ -78,15 +94,15 @@ def operate(
             decisions |= zip(map(file_of, rows), answers, strict=True)
             params["decisions"] = decisions_param(decisions)
             dry_run["decisions"] = params["decisions"]
-            plan = ask(backend, method, dry_run)
+            plan = {**ask(backend, method, dry_run), **also}
             continue
         expecting: Any = {**params, "expect": plan["plan"]}
         try:
             if not _confirmed(options, backend, method, expecting, plan):
                 return declined(options)
-            return _show(options, painter, method, params, ask(backend, method, expecting))
+            return _show(options, painter, method, params, carry_out(expecting))
         except PlanChanged as error:
-            plan = error.data["outcome"]
+            plan = {**error.data["outcome"], **also}
             print("snapd: something has changed since. This is what would be done now:", file=sys.stderr)
 
 
@@ -145,6 +161,7 @@ def _planned(
     head += _signed(painter, method, params, plan)
     tail = [*excerpts(painter, plan), total(painter, plan), *_lost_lines(painter, method, plan)]
     tail += _git_lines(painter, method, plan, "would change git", "--git")
+    tail += chat_lines(painter, plan["chat"], planned=True) if "chat" in plan else []
     overwritten = {file for file, decision in (params.get("decisions") or {}).items() if decision == "overwrite"}
     if options.on_conflict == "overwrite" or overwritten:
         tail = [*format_overwritten(painter, plan, overwritten), *tail]
@@ -172,7 +189,7 @@ def _show(
     is_kept_as_asked = options.on_conflict == "keep" or params.get("decisions")
     as_asked = {*_AS_ASKED, "kept"} if is_kept_as_asked else _AS_ASKED
     is_done = all(row["outcome"] in as_asked for row in result["files"]) and not _is_elsewhere(result)
-    is_done = is_done and "reasons" not in result.get("git", {})
+    is_done = is_done and "reasons" not in result.get("git", {}) and "problem" not in result.get("chat", {})
     return DONE if is_done and _is_turned(method, result) else NOT_ALL
 
 
@@ -196,6 +213,8 @@ def _print_done(
         print(line)
     for line in tail:
         print(painter.paint(line, "dim"))
+    for line in chat_lines(painter, result["chat"], planned=False) if "chat" in result else ():
+        print(line)
 
 
 def _git_lines(painter: Painter, method: str, result: dict[str, Any], changes: str, how: str | None) -> list[str]:
@@ -252,6 +271,8 @@ def undo_command_of(method: str, params: dict[str, Any], result: dict[str, Any])
     """Returns the command that reverses an operation; None where it did nothing, or no single command does."""
     if method == "session/takeover" and result["before"] != result["after"]:
         return f"'snapd restore {short(result['before'])}' brings back the files as they were"
+    if method == "session/revert" and result["before"] != result["after"]:
+        return f"'snapd redo --all --session {short(params['sessionId'])}' redoes it"
     if method != "session/undo":
         return _UNDONE_BY.get(method) if result["before"] != result["after"] else None
     # what was partly undone before may still be

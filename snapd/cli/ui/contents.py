@@ -10,6 +10,7 @@ from snapd.cli.requests.names import file_of
 from snapd.cli.requests.pending import as_a_whole
 from snapd.cli.terminal.naming import agent_name, command_of, git_line, session_name
 from snapd.cli.terminal.output import LETTERS, printable
+from snapd.wire.words import overlap_line
 
 from .labels import agents_of, sentence, steps_behind, title_of
 
@@ -81,6 +82,8 @@ def _heading(entry: dict[str, Any]) -> list[Line]:
         lines.append(Line("note", "This step is open. What changed in the folder since it began, whoever did it:"))
     elif not entry["files"] and not git:
         lines.append(Line("note", "nothing changed"))
+    if "overlaps" in step:
+        lines.append(Line("note", overlap_line(step["overlaps"])))
     return [*lines, *git]
 
 

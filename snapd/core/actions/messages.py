@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Literal
 
 import attrs
 
 from snapd.core.actions.step_changes import StepChanges
-from snapd.core.answers import CommentView, FormerHistory, MessageView, News, Page, StepView
+from snapd.core.answers import FormerHistory, MessageView, News, Page, StepView
 from snapd.core.operations.writer import Writer
 from snapd.core.seams import Policy
 from snapd.model.call import Call
+from snapd.model.errors import InvalidParams, UnknownStep
 from snapd.model.git import net as net_of_git
 from snapd.model.snapshot import ObjectId, RelPath, Snapshot
 from snapd.model.timeline import (
     Edited,
     Event,
     FileSummary,
+    Informed,
     Message,
     MessageSent,
     Operated,
@@ -27,13 +29,20 @@ from snapd.model.timeline import (
     StepBegun,
     StepId,
     StepState,
+    Transcript,
 )
-from snapd.model.trees import lookup
+from snapd.model.trees import file_at, lookup
+from snapd.store.files.durable import NewerFormat
 from snapd.store.store import Store
+from snapd.store.timeline.codec import decode_informed, encode_informed
 from snapd.store.timeline.timeline import Timeline
 
 from .history import newest_first
+from .review.comments import Comments
+from .review.overlap_views import OverlapViews
 from .sessions import Sessions
+
+_NEWS_ID = "send the newsId of session/news"
 
 
 @attrs.frozen
@@ -57,7 +66,13 @@ class Messages:
             self.record(session_id, message_id, text, lambda: capture(call), call)
 
     def record(
-        self, session_id: SessionId, message_id: str, text: str | None, capture: Callable[[], Snapshot], call: Call
+        self,
+        session_id: SessionId,
+        message_id: str,
+        text: str | None,
+        capture: Callable[[], Snapshot],
+        call: Call,
+        transcript: Transcript | None = None,
     ) -> None:
         """Records a message as `send` does, on the snapshot from `capture`; the caller holds the write lock."""
         kept = self._sessions.kept_text(text)
@@ -66,9 +81,17 @@ class Messages:
         known = self._timeline.message(session_id, message_id)
         if known is not None and known == latest and kept in (None, known.text):
             return
-        self._writer.track(capture(), MessageSent(session_id, message_id, kept), call)
+        transcript = self._timeline.transcript(session_id, message_id) or transcript
+        self._writer.track(capture(), MessageSent(session_id, message_id, kept, transcript), call)
         self._writer.edits.drop(session_id=session_id)
         self._sessions.notify(session_id, None)
+
+    def known(self, session_id: SessionId, message_id: str) -> Message:
+        """Returns a message by its id. Raises `UnknownStep`."""
+        message = self._timeline.message(session_id, message_id)
+        if message is None:
+            raise UnknownStep("the session has no such message", messageId=message_id)
+        return message
 
     def page(
         self, session_id: SessionId | None, prefix: str, call: Call, after: int | None, limit: int | None
@@ -134,8 +157,8 @@ class SessionNews:
     """Reports what others did to the work of a session, if the policy wants agents to be notified.
 
     The last notification is kept in memory only: after a restart of the daemon, the agent counts as notified when it
-    last began a step or got a message. `former` returns the histories that the folder may adopt, and
-    `due` the comments of which an agent has yet to hear, until it is recorded that it did.
+    last began a step or got a message. `former` returns the histories that the folder may adopt. Comments and overlaps
+    come again until it is recorded that the agent heard of them.
     """
 
     _writer: Writer
@@ -144,18 +167,20 @@ class SessionNews:
     _step_changes: StepChanges
     _policy: Policy
     _former: Callable[[], Iterable[FormerHistory]]
-    _due: Callable[[SessionId, Call], tuple[CommentView, ...]]
+    _comments: Comments
+    _overlaps: OverlapViews
     _last_notices: dict[SessionId, _LastNotice] = attrs.field(factory=dict, init=False)
 
-    def take_news(self, session_id: SessionId, call: Call) -> News:
+    def take_news(self, session_id: SessionId, call: Call, *, files: Collection[RelPath] = ()) -> News:
         """Returns what others did since the last call, and records that the agent knows it now.
 
-        Raises `UnknownSession`. After any error, the next call reports it.
+        `files` are those that it is about to change. Raises `UnknownSession`. After any error, the next call reports
+        it.
         """
         with self._writer.turn(call):
             self._sessions.known(session_id)
             look = self.look(session_id, self._writer.record_look(self._sessions.capture(call)))
-        return self.since(look, call)
+        return self.since(look, call, files=files)
 
     def look(self, session_id: SessionId, snapshot: Snapshot) -> NewsLook:
         """Returns what `since` compares. The caller holds the write lock; the session exists.
@@ -166,23 +191,80 @@ class SessionNews:
         latest = self._writer.span(self._store.identify(snapshot))
         return NewsLook(session_id, last, events, latest, _LastNotice(self._store.timeline.next_seq - 1, snapshot.tree))
 
-    def since(self, look: NewsLook, call: Call) -> News:
-        """Returns what others did until a look, and records that the agent knows it now."""
+    def since(self, look: NewsLook, call: Call, *, files: Collection[RelPath] = (), missed: bool = False) -> News:
+        """Returns what others did until a look, and records that the agent knows it now.
+
+        With `missed`, overlaps include what the agent could not hear before it wrote the file itself.
+        """
         session_id, last_notice = look.session_id, look.last_notice
         news = News()
         if last_notice is not None and self._policy.notifies_agents:
             touched = self._touched_by_others(session_id, last_notice, look.events, look.latest, call)
             undone, redone = self._turned(session_id, look.events, call)
-            files = self._changed(session_id, last_notice.tree, look.now.tree, touched, call)
+            changed = self._changed(session_id, last_notice.tree, look.now.tree, touched, call)
             operated = (event.what for event in look.events if isinstance(event.what, Operated))
             git = net_of_git(filter(None, map(self._step_changes.git_change_of, operated)))
-            news = News(undone, redone, files, git)
+            news = News(undone, redone, changed, git)
         if session_id not in self._last_notices and self._policy.notifies_agents:
             news = attrs.evolve(news, former=tuple(self._former()))
-        comments = self._due(session_id, call) if self._policy.notifies_agents else ()
-        until = max((view.comment.due or 0 for view in comments), default=look.now.seq)
+        informs = Informed(session_id)
+        if self._policy.notifies_agents:
+            comments = self._comments.due(session_id, call)
+            overlaps = self._overlaps.of_session(session_id, files, call, missed=missed)
+            informs = Informed(
+                session_id,
+                max((view.comment.due or 0 for view in comments), default=0),
+                look.now.seq,
+                tuple(
+                    (path, file_at(self._store.entry_in, look.now.tree, path))
+                    for path in dict.fromkeys(view.path for view in overlaps)
+                ),
+            )
+            news = attrs.evolve(news, comments=comments, overlaps=overlaps)
         self._last_notices[session_id] = look.now
-        return attrs.evolve(news, comments=comments, until=until)
+        return attrs.evolve(news, news_id=encode_informed(informs))
+
+    def told(self, session_id: SessionId, news_id: str, call: Call) -> None:
+        """Records that the agent of a session heard of some news; nothing if that is recorded.
+
+        Raises `UnknownSession`, and `InvalidParams` if it had no such news.
+        """
+        self._sessions.known(session_id)
+        try:
+            informs = decode_informed(news_id)
+        except (ValueError, NewerFormat) as error:
+            raise InvalidParams(f"newsId: no news has the id {news_id!r}", hint=_NEWS_ID, field="newsId") from error
+        if informs.session_id != session_id:
+            raise InvalidParams("newsId: this was news of another session", hint=_NEWS_ID, field="newsId")
+        self._record(informs, call)
+
+    def _record(self, informs: Informed, call: Call) -> None:
+        timeline = self._store.timeline
+        with self._writer.turn(call):
+            if max(informs.comments, informs.until) >= timeline.next_seq:
+                raise InvalidParams("newsId: there was no such news", hint=_NEWS_ID, field="newsId")
+            due = (comment.due for comment in timeline.due_comments(informs.session_id))
+            known = {
+                (look.path, look.until, look.entry)
+                for look in timeline.looks_between(informs.until + 1, timeline.next_seq)
+                if look.session_id == informs.session_id
+            }
+            files = tuple(file for file in informs.files if (file[0], informs.until, file[1]) not in known)
+            if files or any(seq is not None and seq <= informs.comments for seq in due):
+                call.commit()
+                self._writer.append_event(attrs.evolve(informs, files=files))
+        if informs.comments:
+            self._comments.notify()
+
+    def read(self, session_id: SessionId, files: Collection[RelPath], call: Call) -> None:
+        """Records that an agent read some files, if others changed them without it knowing."""
+        if not self._overlaps.of_session(session_id, files, call, only=True, with_lines=False):
+            return
+        with self._writer.turn(call):
+            tree = self._writer.record_look(self._sessions.capture(call)).tree
+            until = self._store.timeline.next_seq - 1
+        entries = tuple((path, file_at(self._store.entry_in, tree, path)) for path in files)
+        self._record(Informed(session_id, 0, until, entries), call)
 
     def _since(self, session_id: SessionId) -> tuple[_LastNotice | None, list[Event]]:
         """Returns the last notification, None if never; and the events since then, oldest first."""

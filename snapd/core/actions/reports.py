@@ -18,7 +18,7 @@ from snapd.core.operations.writer import Writer
 from snapd.model.call import Call
 from snapd.model.paths import parents
 from snapd.model.snapshot import RelPath, Snapshot
-from snapd.model.timeline import SessionId, Step, StepId
+from snapd.model.timeline import SessionId, Step, StepId, Transcript
 from snapd.model.tools import is_edit
 from snapd.store.store import Store
 from snapd.watch.agents import AgentAtWork
@@ -56,13 +56,15 @@ class Report:
     wants_news: bool = False  # whether the agent reads the answer
     message_id: str | None = None
     text: str = ""
+    transcript: Transcript | None = None  # the agent's own file of the conversation, with a prompt
     has_step: bool = False  # whether the whole turn is a step, and its calls are ended by id
     call_id: str | None = None
     is_alike: bool = False  # whether `call_id` is the common prefix of the ids of similar calls
     tool: str | None = None
     description: str | None = None
     command: str | None = None
-    claims: tuple[RelPath, ...] | None = None  # the files that the call wrote; None if the agent does not report them
+    # the files that the call wrote, is about to write, or read; None if the agent does not report them
+    claims: tuple[RelPath, ...] | None = None
     in_background: bool = False  # whether what the call started continues
     is_sequential: bool = False  # whether the agent waits for a call that writes before it begins the next one
     parent: StepId | None = None
@@ -139,7 +141,7 @@ def decide(report: Report, open_steps: Sequence[Step], lingering: Iterable[Step]
             return _end_subagent(report, own)
         case "sessionEnd":
             return [EndSession()]
-        case "sessionStart":
+        case "sessionStart" | "read":
             return []
 
 
@@ -316,7 +318,12 @@ class AgentReports:
                 look = self._news.look(report.session_id, self._writer.record_look(recording.capture()))
         for ended in recording.ended:
             self._sessions.notify_end(ended, call)
-        return Reported(recording.step, None if look is None else self._news.since(look, call))
+        files = report.claims or ()
+        if report.kind == "read" and is_known:
+            self._news.read(report.session_id, files, call)
+        about_to = files if report.kind == "callBegin" else ()
+        news = None if look is None else self._news.since(look, call, files=about_to, missed=True)
+        return Reported(recording.step, news)
 
     def _start(self, report: Report) -> None:
         session = self._store.timeline.session(report.session_id)
@@ -325,7 +332,8 @@ class AgentReports:
 
     def _send(self, report: Report, recording: _Recording, call: Call) -> None:
         capture = recording.capture if report.late is None else lambda: self._sessions.newest(call)
-        self._messages.record(report.session_id, report.message_id or "", report.text, capture, call)
+        message_id = report.message_id or ""
+        self._messages.record(report.session_id, message_id, report.text, capture, call, report.transcript)
 
 
 @attrs.define(eq=False)

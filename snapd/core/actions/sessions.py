@@ -19,6 +19,7 @@ from snapd.model.errors import InvalidParams, SnapdError, UnknownSession
 from snapd.model.paths import parents
 from snapd.model.snapshot import RelPath, Snapshot
 from snapd.model.timeline import (
+    Continuation,
     Operated,
     Session,
     SessionEnded,
@@ -152,7 +153,14 @@ class Sessions(SessionNotices):
 
     # -- sessions
 
-    def start(self, session_id: SessionId | None, agent: str | None, title: str | None, call: Call) -> SessionId:
+    def start(
+        self,
+        session_id: SessionId | None,
+        agent: str | None,
+        title: str | None,
+        call: Call,
+        continues: Continuation | None = None,
+    ) -> SessionId:
         """Starts a session, or resumes an existing one; `session_id` None generates an id.
 
         An agent without a known process may have been killed: its steps in other sessions do not own the changes since
@@ -160,10 +168,12 @@ class Sessions(SessionNotices):
         """
         name = session_id if session_id is not None else secrets.token_hex(16)
         with self._writer.turn(call):
-            self.record_start(name, agent, title)
+            self.record_start(name, agent, title, continues)
         return name
 
-    def record_start(self, name: SessionId, agent: str | None, title: str | None) -> None:
+    def record_start(
+        self, name: SessionId, agent: str | None, title: str | None, continues: Continuation | None = None
+    ) -> None:
         """Starts or resumes a session as `start` does; the caller holds the write lock."""
         attendance = self._writer.attendance
         silent = [
@@ -176,7 +186,7 @@ class Sessions(SessionNotices):
         if silent:
             self._writer.append_event(StepsLeft(tuple(silent)))
             attendance.leave(silent)
-        self._writer.append_event(SessionStarted(name, agent, title))
+        self._writer.append_event(SessionStarted(name, agent, title, continues))
         self.notify(name, None)
 
     def capture(self, call: Call) -> Snapshot:

@@ -42,6 +42,25 @@ class HistoryParams:
 
 
 @attrs.frozen(kw_only=True)
+class CommentsParams:
+    """Lists the open comments of the user on lines that this agent wrote, with their replies.
+
+    Do what a comment asks for, then use `reply`.
+    """
+
+    session: Annotated[str | None, _WHOSE] = None
+
+
+@attrs.frozen(kw_only=True)
+class ReplyParams:
+    """Replies to a comment, and resolves it if it is dealt with."""
+
+    comment: Annotated[str, "The id of the comment or a prefix of it, as `comments` lists it."]
+    text: Annotated[str | None, "What to reply, as plain text. Needed unless `resolve` is true."] = None
+    resolve: Annotated[bool, "Whether the comment is dealt with."] = False
+
+
+@attrs.frozen(kw_only=True)
 class ShowParams:
     """Shows one step: who did what, the files that it changed, and its changes as a unified diff.
 

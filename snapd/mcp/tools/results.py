@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 import attrs
 
+from snapd.wire.review import Comment
 from snapd.wire.values import FileChange, FileOutcome, Skipped, TreeHash
 
 MAX_FILES = 50
@@ -54,6 +55,20 @@ class Entry(Changes):
     steps: Annotated[list[str] | None, "The steps that it undid or redid."] = None
     unknown: Annotated[Literal[True] | None, "Maybe not the user: another history records the author."] = None
     git: Annotated[str | None, "How the folder's own git changed. Absent if it did not."] = None
+
+
+@attrs.frozen(kw_only=True)
+class Comments:
+    """The comments."""
+
+    comments: Annotated[list[Comment], "The open comments, oldest first."]
+
+
+@attrs.frozen(kw_only=True)
+class RepliedComment:
+    """The comment with the reply."""
+
+    comment: Annotated[Comment, "The comment as it is now."]
 
 
 @attrs.frozen(kw_only=True)

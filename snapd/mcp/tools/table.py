@@ -12,7 +12,7 @@ from snapd.wire import converter
 from snapd.wire.generate.classes import one_line
 from snapd.wire.generate.json_schema import object_schema
 
-from . import changing, finding, looking, params, results
+from . import changing, commenting, finding, looking, params, results
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,6 +119,8 @@ TOOLS: dict[str, Tool[Any]] = {
             changing.restore_file,
             Hints(destroys=True, repeats=True),
         ),
+        Tool("comments", "Comments", params.CommentsParams, results.Comments, commenting.comments, _READS),
+        Tool("reply", "Reply", params.ReplyParams, results.RepliedComment, commenting.reply, Hints()),
     )
 }
 """Every tool by name, in the order of `tools/list`."""

@@ -25,6 +25,7 @@ from snapd.model.timeline import (
     CommentId,
     Effect,
     Event,
+    Informed,
     Kept,
     MessageSent,
     Operated,
@@ -237,6 +238,9 @@ class PurgePlan:
         elif isinstance(what, Kept):
             kept = (file for file in what.files if file[1] is None or file[1].oid not in self.contents)
             what = attrs.evolve(what, files=tuple(kept))
+        elif isinstance(what, Informed):
+            seen_files = (file for file in what.files if file[1] is None or file[1].oid not in self.contents)
+            what = attrs.evolve(what, files=tuple(seen_files))
         elif isinstance(what, Commented | Replied):
             if what.comment_id in self._comments and what.text is not None:
                 what = attrs.evolve(what, text="")

@@ -9,6 +9,7 @@ errors.
 from __future__ import annotations
 
 import json
+from base64 import b64decode, b64encode
 from typing import Any, TypeVar, get_args
 
 import attrs
@@ -21,6 +22,7 @@ from snapd.model.timeline import (
     Event,
     EventPayload,
     FileSummary,
+    Informed,
     Intent,
     Operated,
     Reversal,
@@ -110,6 +112,17 @@ def decode_event(payload: str, commit: ObjectId) -> tuple[Event, int | None]:
         raise StoreCorrupt(f"event {commit.hex()} cannot be read: {error}", object=commit.hex()) from error
 
 
+def encode_informed(informed: Informed) -> str:
+    """Encodes what an agent hears, as the id of the news that say so."""
+    return b64encode(_with_version(informed).encode("ascii")).decode("ascii")
+
+
+def decode_informed(text: str) -> Informed:
+    """Decodes the id of some news; raises `ValueError` and `NewerFormat`."""
+    document = _without_version(b64decode(text, validate=True), "the id of some news", "news")
+    return _CONVERTER.structure(document, Informed)
+
+
 def encode_intent(intent: Intent) -> bytes:
     """Encodes an intent; raises `InvalidParams` as `encode_event`."""
     return _with_version(intent).encode("ascii")
@@ -164,7 +177,7 @@ def _dump(value: object) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def _with_version(value: Intent | _EventObject) -> str:
+def _with_version(value: Intent | Informed | _EventObject) -> str:
     return _dump({"version": VERSION, **_CONVERTER.unstructure(value)})
 
 

@@ -26,10 +26,10 @@ from snapd.model.snapshot import RelPath
 from snapd.model.snapshot_records import SnapshotRecord, taken_by
 from snapd.model.timeline import (
     Commented,
-    CommentsTold,
     Edited,
     Event,
     FileChangeRow,
+    Informed,
     Kept,
     MessageSent,
     Operated,
@@ -50,7 +50,7 @@ from snapd.store.files.durable import PRIVATE_FILE, remove_if_there
 
 from . import codec
 from .chain import ChainLink, snapshots
-from .codec import encode_claims, encode_summary, encode_uncaptured
+from .codec import encode_claims, encode_derived, encode_summary, encode_uncaptured
 from .converter import write_file
 from .queries import TimelineQueries
 from .schema import GO_ON, TABLES, VERSION
@@ -61,7 +61,7 @@ BESIDE = (_SEAL, "-wal", "-shm", "-journal", "")
 """The endings of the names of a database's files, in the order in which they are removed."""
 
 _OF_A_CHAIN = (
-    "snapshots", "undone", "turns", "kept", "replies", "comments", "spans", "operations", "steps", "messages",
+    "snapshots", "undone", "turns", "kept", "looks", "replies", "comments", "spans", "operations", "steps", "messages",
     "sessions",
 )  # fmt: skip
 _VARYING = ("summary", "is_empty", "previous")
@@ -252,9 +252,12 @@ class Database(TimelineQueries):
                 self.insert("comments", **row)
             case Replied() as what:
                 _reply(self, event, what)
-            case CommentsTold(session_id, until):
+            case Informed(session_id, comments, until, files):
                 told = "UPDATE comments SET due = NULL, delivered = ? WHERE session_id = ? AND due <= ?"
-                self._run(f"{told} AND state = 'open'", event.milliseconds, session_id, until)
+                self._run(f"{told} AND state = 'open'", event.milliseconds, session_id, comments)
+                for path, entry in files:
+                    row = {"seq": event.seq, "path": path, "session_id": session_id, "until": until}
+                    self.insert("looks", **row, entry=write_file(entry))
         for taken in taken_by(event, self.session_of(event.what)):
             self._take(taken)
         self._add_named_snapshots(event)
@@ -438,11 +441,13 @@ def _reply(database: Database, event: Event, what: Replied) -> None:
 
 
 def _start_session(connection: sqlite3.Connection, event: Event, what: SessionStarted) -> None:
+    continues = None if what.continues is None else encode_derived(what.continues)
     connection.execute(
-        "INSERT INTO sessions (session_id, seq, agent, title, started) VALUES (?, ?, ?, ?, ?) "
+        "INSERT INTO sessions (session_id, seq, agent, title, started, continues) VALUES (?, ?, ?, ?, ?, ?) "
         "ON CONFLICT (session_id) DO UPDATE "
-        "SET ended = NULL, agent = COALESCE(excluded.agent, agent), title = COALESCE(excluded.title, title)",
-        (what.session_id, event.seq, what.agent, what.title, event.milliseconds),
+        "SET ended = NULL, agent = COALESCE(excluded.agent, agent), title = COALESCE(excluded.title, title), "
+        "continues = COALESCE(excluded.continues, continues)",
+        (what.session_id, event.seq, what.agent, what.title, event.milliseconds, continues),
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -19,12 +20,15 @@ from snapd.model.timeline import (
     Commented,
     CommentId,
     CommentState,
+    Continuation,
     Edited,
     Event,
     EventPayload,
     FileChangeRow,
+    FileLook,
     Kept,
     Message,
+    MessageSent,
     Operated,
     Operation,
     OperationId,
@@ -41,13 +45,14 @@ from snapd.model.timeline import (
     StepQuery,
     StepsLeft,
     Tally,
+    Transcript,
     UndoneShare,
     UndoUnit,
     around,
 )
 
 from .chain import SESSIONS, SNAPSHOTS, chain_of_session, effect_blobs, snapshots
-from .codec import decode_claims, decode_event, decode_summary, decode_uncaptured
+from .codec import decode_claims, decode_derived, decode_event, decode_summary, decode_uncaptured
 from .converter import read_file
 from .schema import CHAINS, HEADS, LINKS, ROOTS
 
@@ -69,7 +74,7 @@ SESSION = """
 SELECT session_id, agent, title, started, ended, step_count, (
     SELECT SUBSTR(text, 1, 500) FROM messages
     WHERE messages.session_id = sessions.session_id AND text IS NOT NULL ORDER BY messages.seq LIMIT 1
-)
+), continues
 FROM sessions """
 UNDONE = "SELECT name, operation_id, rest, git FROM undone "
 SPAN_STEPS = """
@@ -121,6 +126,12 @@ SELECT
         WHERE redoable AND rest IS NOT '[]' AND session_id = ?1)
 """
 """How many steps of a session can be undone, according to the kept summaries, and how many redone."""
+AT_WORK = """
+SELECT MAX(step_id) FROM (
+    SELECT step_id, session_id, parent FROM spans JOIN steps USING (step_id) WHERE spans.seq >= ? AND spans.seq < ?
+    UNION SELECT step_id, session_id, parent FROM steps WHERE state = 'open'
+) GROUP BY session_id, parent
+"""
 REMARKS = """
 SELECT
     (SELECT COUNT(*) FROM comments WHERE state = 'open'),
@@ -209,7 +220,14 @@ def snapshot(tree: ObjectId | None, coverage: ObjectId | None) -> SnapshotId | N
 
 
 _MESSAGE = "SELECT session_id, message_id, text, started, seq FROM messages "
+_OF_MESSAGE = "WHERE seq = (SELECT sent FROM messages WHERE session_id = ? AND message_id = ?)"
 _TOUCHED = "SELECT path, seq, part, old, new, other FROM touched "
+
+
+def session_of(row: Iterable[Any]) -> Session:
+    """Builds a session from its row."""
+    *others, continues = row
+    return Session(*others, *([] if continues is None else [decode_derived(continues, Continuation)]))
 
 
 class Queries(ABC):
@@ -252,6 +270,12 @@ class SessionQueries(Queries):
         """Returns a message of a session by id."""
         return self._message("WHERE session_id = ? AND message_id = ?", session_id, message_id)
 
+    def transcript(self, session_id: SessionId, message_id: str) -> Transcript | None:
+        """Returns the agent's own file that a message came with; None if it is unknown."""
+        rows = self._rows(EVENT + _OF_MESSAGE, session_id, message_id)
+        events = [decode_event(payload, commit)[0].what for payload, commit in rows]
+        return next((what.transcript for what in events if isinstance(what, MessageSent)), None)
+
     def last_message(self, session_id: SessionId) -> Message | None:
         """Returns the last message sent in a session; messages that only steps name do not count."""
         return self._message("WHERE session_id = ? AND sent IS NOT NULL ORDER BY sent DESC LIMIT 1", session_id)
@@ -289,7 +313,7 @@ class SessionQueries(Queries):
         return tuple([result for (result,) in (*self._rows(NEIGHBOURS, name), *trees) if result])
 
     def _sessions(self, clause: str, *values: Any) -> tuple[Session, ...]:
-        return tuple([Session(*row) for row in self._rows(SESSION + clause, *values)])
+        return tuple([session_of(row) for row in self._rows(SESSION + clause, *values)])
 
     def _message(self, clause: str, *values: Any) -> Message | None:
         return next((Message(*row[:-1]) for row in self._messages(clause, *values)), None)
@@ -331,6 +355,24 @@ class StepQueries(Queries):
         """Lists the direct parts of a step, of any session, in the order in which they began."""
         return self._steps("WHERE parent = ? ORDER BY seq", step_id)
 
+    def began(self, step_id: StepId) -> int | None:
+        """Returns the `seq` of the event with which a step began; None if there is no such step."""
+        seq: int | None = self._value("SELECT seq FROM steps WHERE step_id = ?", step_id)
+        return seq
+
+    def last_step_of(self, session_id: SessionId) -> StepId | None:
+        """Returns the step of a session that began last."""
+        last = "SELECT step_id FROM steps WHERE session_id = ? ORDER BY place DESC LIMIT 1"
+        step_id: StepId | None = self._value(last, session_id)
+        return step_id
+
+    def at_work(self, first: int, last: int) -> tuple[StepId, ...]:
+        """Returns steps that were at work in the events from `first` to before `last`, or are: one of each session.
+
+        Of parts, it returns one for each step that they are a part of.
+        """
+        return tuple([step_id for (step_id,) in self._rows(AT_WORK, first, last)])
+
     def open_steps(self) -> tuple[Step, ...]:
         """Lists the open steps of all sessions, in the order in which they began."""
         return self._steps("WHERE state = 'open' ORDER BY seq")
@@ -364,6 +406,19 @@ class EventQueries(Queries):
         """The `seq` of the newest event."""
         position: int | None = self._value("SELECT MAX(seq) FROM events")
         return position
+
+    def seq_at(self, milliseconds: int) -> int:
+        """Returns the `seq` of the first event at a time (milliseconds since 1970) or later; of the next one if none.
+
+        Events are in the order of their times, but for those reported late.
+        """
+
+        def time_of(seq: int) -> int:
+            at: int | None = self._value("SELECT milliseconds FROM events WHERE seq >= ? ORDER BY seq LIMIT 1", seq)
+            return AFTER_ALL if at is None else at
+
+        with self._together():
+            return bisect_left(range((self.last or 0) + 1), milliseconds, key=time_of)
 
     @property
     def head(self) -> SnapshotId | None:
@@ -587,6 +642,17 @@ class FileQueries(Queries):
     def touched_of(self, path: RelPath, before: int, after: int = 0) -> tuple[FileChangeRow, ...]:
         """Returns what the listed events between `after` and `before`, both exclusive, did to a file, oldest first."""
         return self._touched("WHERE path = ? AND seq > ? AND seq < ? ORDER BY seq, part DESC", path, after, before)
+
+    def touched_between(self, first: int, last: int) -> tuple[FileChangeRow, ...]:
+        """Returns what the listed events from `first` to before `last` did, in order."""
+        return self._touched("WHERE seq >= ? AND seq < ? ORDER BY seq, part DESC, path", first, last)
+
+    def looks_between(self, first: int, last: int) -> tuple[FileLook, ...]:
+        """Returns the files that agents saw by the events from `first` to before `last`, in order."""
+        rows = self._rows(
+            "SELECT seq, session_id, path, until, entry FROM looks WHERE seq >= ? AND seq < ? ORDER BY seq", first, last
+        )
+        return tuple([FileLook(seq, name, path, until, read_file(entry)) for seq, name, path, until, entry in rows])
 
     def touched_since(self, seq: int) -> tuple[FileChangeRow, ...]:
         """Returns what the listed events after `seq` did, in order."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 18
+VERSION = 20
 """The version of the tables: a database of another version is rebuilt from the events."""
 
 TABLES = (
@@ -51,6 +51,7 @@ TABLES = (
         title TEXT,
         started INTEGER NOT NULL,
         ended INTEGER,
+        continues TEXT,
         step_count INTEGER NOT NULL DEFAULT 0
     )
     """,
@@ -181,6 +182,17 @@ TABLES = (
     )
     """,
     "CREATE INDEX replies_to_a_comment ON replies (comment_id, seq)",
+    # `Informed.files`, by the event
+    """
+    CREATE TABLE looks (
+        seq INTEGER NOT NULL,
+        path BLOB NOT NULL,
+        session_id TEXT NOT NULL REFERENCES sessions,
+        until INTEGER NOT NULL,
+        entry TEXT,
+        PRIMARY KEY (seq, path)
+    ) WITHOUT ROWID
+    """,
     # the files that each event changed: filled on demand, in the order of the events, see `touched`
     """
     CREATE TABLE touched (

@@ -31,7 +31,7 @@ _LISTS = (
 )
 _TYPESCRIPT = r"""
 /** What every face calls reasons, outcomes, states, operations, errors and agents. */
-import type { GitChange, GitOutcome, GitRef, OutcomeKind, RevertKind, Step } from "./protocol.js";
+import type { GitChange, GitOutcome, GitRef, OutcomeKind, Overlap, RevertKind, Step } from "./protocol.js";
 
 /** A colour for an agent: on a light ground and on a dark one as CSS writes it, and among the 256 of terminals. */
 export interface AgentColour {
@@ -62,6 +62,17 @@ export function errorTitle(kind: string): string {
 /** What people call an agent. */
 export function agentTitle(agent: string): string {
   return own(AGENTS, agent)?.title ?? agent;
+}
+
+/** What other agents had changed in the files of a step, in one line. */
+export function overlapLine(overlaps: readonly Overlap[]): string {
+  const files = new Map<string, Set<string>>();
+  for (const overlap of overlaps) {
+    const who = overlap.agent === undefined ? "an agent" : agentTitle(overlap.agent);
+    files.set(who, (files.get(who) ?? new Set()).add(overlap.file));
+  }
+  const clauses = [...files].map(([who, names]) => `what ${who} had changed in ${[...names].join(", ")}`);
+  return `did not know ${clauses.join(", or ")}`;
 }
 
 /** The colour of an agent: the same everywhere and every time. */

@@ -35,14 +35,14 @@ class Commenter:
         place = comments.view(comments.known(view.comment.made.comment_id), Call()).place
         return os.fsdecode(place.path), place.start, place.count, place.outdated
 
-    def news(self, session: str) -> tuple[list[str], int]:
+    def news(self, session: str) -> tuple[list[str], str]:
         """The comments that an agent is to hear, and the id of the news."""
         news = self.agents.bench.workspace.news.take_news(session, Call())
-        return [view.comment.made.text for view in news.comments], news.until
+        return [view.comment.made.text for view in news.comments], news.news_id
 
     def heard(self, session: str) -> list[str]:
-        texts, until = self.news(session)
-        self.agents.bench.workspace.comments.told(session, until, Call())
+        texts, news_id = self.news(session)
+        self.agents.bench.workspace.news.told(session, news_id, Call())
         return texts
 
     def reply(self, view: CommentView, text: str, by: str | None = None) -> CommentView:
@@ -130,9 +130,9 @@ def test_an_agent_hears_of_each_comment_until_it_is_acknowledged(commenter: Comm
     assert commenter.news("t")[0] == []
     assert commenter.news("s")[0] == ["one"]
     commenter.agents.bench.reopen()
-    texts, until = commenter.news("s")
+    texts, news_id = commenter.news("s")
     commenter.say("a.txt", 2, text="two")
-    commenter.agents.bench.workspace.comments.told("s", until, Call())
+    commenter.agents.bench.workspace.news.told("s", news_id, Call())
     assert texts == ["one"]
     assert commenter.heard("s") == ["two"]
     assert commenter.heard("s") == []
@@ -147,7 +147,7 @@ def test_an_agent_hears_of_each_comment_until_it_is_acknowledged(commenter: Comm
     assert commenter.heard("s") == ["one"]
     assert [view.comment.state for view in commenter.listed(state=None)] == ["open", "open"]
     with pytest.raises(InvalidParams, match="newsId"):
-        commenter.agents.bench.workspace.comments.told("s", 10_000, Call())
+        commenter.agents.bench.workspace.news.told("s", "10000", Call())
 
 
 def test_more_than_fits_is_told_in_parts(commenter: Commenter) -> None:

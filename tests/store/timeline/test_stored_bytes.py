@@ -10,16 +10,19 @@ import pytest
 from snapd.model.errors import InvalidParams, StoreCorrupt
 from snapd.model.snapshot import REGULAR, Entry, UncapturedChange
 from snapd.model.timeline import (
+    Commented,
     Edited,
     Effect,
     Event,
     EventPayload,
     FileSummary,
+    Informed,
     Intent,
     Kept,
     MessageSent,
     Operated,
     Recorded,
+    Replied,
     Reversal,
     SessionEnded,
     SessionStarted,
@@ -131,6 +134,21 @@ STORED: list[tuple[EventPayload, str, str]] = [
         f'{{"kind":"after","snapshot":{IDS},"isBase":true,"operationId":"o"}}',
     ),
     (Kept(((b"f", FILE), (b"g", None)), ("a",)), "kept", f'{{"files":[["f",{BLOB}],["g",null]],"steps":["a"]}}'),
+    (
+        Commented("c", "s", "a", b"f", FILE, 2, 3, "text"),
+        "commented",
+        f'{{"commentId":"c","sessionId":"s","stepId":"a","path":"f","entry":{BLOB},"start":2,"count":3,"text":"text"}}',
+    ),
+    (
+        Replied("c", None, None, "resolved", "s"),
+        "replied",
+        '{"commentId":"c","sessionId":null,"state":"resolved","by":"s"}',
+    ),
+    (
+        Informed("s", 4, 5, ((b"f", FILE),)),
+        "informed",
+        f'{{"sessionId":"s","comments":4,"until":5,"files":[["f",{BLOB}]]}}',
+    ),
 ]
 
 
@@ -139,7 +157,7 @@ def test_what_happened(what: EventPayload, name: str, stored: str) -> None:
     event = Event(7, 5, None, None, what)
     payload = encode_event(event, None)
     assert payload == (
-        f'{{"version":11,"seq":7,"previous":null,"milliseconds":5,"head":null,"seen":null,"type":"{name}","what":{stored}}}'
+        f'{{"version":12,"seq":7,"previous":null,"milliseconds":5,"head":null,"seen":null,"type":"{name}","what":{stored}}}'
     )
     assert decode_event(payload, COMMIT) == (event, None)
 
@@ -152,7 +170,7 @@ def test_an_event_with_what_was_seen() -> None:
     event = Event(7, 5, SNAPSHOT, Span(SNAPSHOT, SNAPSHOT, ("a",), ("b",)), SessionEnded("s"))
     payload = encode_event(event, 6)
     assert payload == (
-        f'{{"version":11,"seq":7,"previous":6,"milliseconds":5,"head":{IDS},'
+        f'{{"version":12,"seq":7,"previous":6,"milliseconds":5,"head":{IDS},'
         f'"seen":{{"before":{IDS},"after":{IDS},"steps":["a"],"left":["b"]}},'
         '"type":"sessionEnded","what":{"sessionId":"s"}}'
     )
@@ -166,7 +184,7 @@ def test_an_intent() -> None:
     )
     least = Intent(Operated("o", "restore", None, SNAPSHOT), (), (), (), ())
     assert encode_intent(least).decode() == (
-        f'{{"version":11,"operation":{operation},"files":[],"made":[],"removed":[],"forced":[]}}'
+        f'{{"version":12,"operation":{operation},"files":[],"made":[],"removed":[],"forced":[]}}'
     )
     most = Intent(
         least.operation,
@@ -180,7 +198,7 @@ def test_an_intent() -> None:
         ((b"f", 0o600),),
     )
     assert encode_intent(most).decode() == (
-        f'{{"version":11,"operation":{operation},"files":[["f",null,{BLOB}]],"made":["d"],"removed":["e"],"forced":["i"],'
+        f'{{"version":12,"operation":{operation},"files":[["f",null,{BLOB}]],"made":["d"],"removed":["e"],"forced":["i"],'
         '"together":[["f","g"]],"step":"a","moves":[["m","n",true]],"permissions":[["f",384]]}'
     )
     assert [decode_intent(encode_intent(each)) for each in (least, most)] == [least, most]

@@ -262,6 +262,26 @@ class Blame(_LineHistory):
         asked = self._now(path, call) if tree is None else self._then(path, tree)
         if asked.entry is None:
             raise FileNotInSnapshot(f"{shown(path)} is not there", file=shown(path), skipped=False)
+        fold, beginning, texts = self._folded(path, asked, call)
+        if not fold.is_text:
+            raise InvalidParams(f"{shown(path)} is not text: it has no lines", field="file")
+        blamed = blamed_lines(path, fold.writers, lines)
+        before = [range(each.start - 1, each.start - 1 + each.count) for each in blamed if each.is_before]
+        if not before:
+            return BlameReport(blamed)
+        names = tuple(dict.fromkeys((path, *beginning.names)))
+        noted = self._note_attribution.noted(names, fold.lines, before, beginning.milliseconds, texts)
+        return BlameReport(tuple(with_commits(blamed, noted)), noted.problems)
+
+    def steps_in(self, path: RelPath, call: Call) -> tuple[BlamedLines, ...]:
+        """Returns who wrote the lines of a file as it is now, without asking git; nothing if it has no lines."""
+        asked = self._now(path, call)
+        if asked.entry is None:
+            return ()
+        fold, _, _ = self._folded(path, asked, call)
+        return blamed_lines(path, fold.writers, None) if fold.is_text else ()
+
+    def _folded(self, path: RelPath, asked: _BlameTarget, call: Call) -> tuple[FileFold, _Beginning, Texts]:
         unrecorded = asked.unrecorded
         with call.holding(self._lock):
             texts = self._listed(call)
@@ -272,15 +292,7 @@ class Blame(_LineHistory):
         for change in unrecorded:
             fold = fold.copy()
             fold.add(change, texts)
-        if not fold.is_text:
-            raise InvalidParams(f"{shown(path)} is not text: it has no lines", field="file")
-        blamed = blamed_lines(path, fold.writers, lines)
-        before = [range(each.start - 1, each.start - 1 + each.count) for each in blamed if each.is_before]
-        if not before:
-            return BlameReport(blamed)
-        names = tuple(dict.fromkeys((path, *beginning.names)))
-        noted = self._note_attribution.noted(names, fold.lines, before, beginning.milliseconds, texts)
-        return BlameReport(tuple(with_commits(blamed, noted)), noted.problems)
+        return fold, beginning, texts
 
     def _now(self, path: RelPath, call: Call) -> _BlameTarget:
         with self._writer.turn(call):

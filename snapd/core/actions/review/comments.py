@@ -22,9 +22,10 @@ from snapd.model.call import Call
 from snapd.model.errors import FileChanged, FileNotInSnapshot, InvalidParams, UnknownComment
 from snapd.model.paths import shown
 from snapd.model.snapshot import TEN_MIB, RelPath
-from snapd.model.timeline import Comment, Commented, CommentId, CommentState, CommentsTold, Replied, SessionId, StepId
+from snapd.model.timeline import Comment, Commented, CommentId, CommentState, Informed, Replied, SessionId, StepId
 from snapd.model.trees import file_at
 from snapd.store.store import Store
+from snapd.store.timeline.codec import encode_informed
 
 _ATTEMPTS = 3
 """How often a comment is tried again because its file changed meanwhile."""
@@ -214,21 +215,18 @@ class Comments:
             views.append(view)
         return tuple(views)
 
-    def told(self, session_id: SessionId, until: int, call: Call) -> None:
-        """Records that the agent of a session heard of its comments as they were after event `until`.
+    def news_id(self, session_id: SessionId, page: Page[CommentView]) -> str:
+        """Returns what names the comments of a page, for `SessionNews.told`: none of them if others are due before."""
+        seen = {view.comment.seq: view.comment.due or 0 for view in page.views}
+        until = 0
+        for comment in self._store.timeline.due_comments(session_id):
+            if comment.seq not in seen:
+                break
+            until = seen[comment.seq]
+        return encode_informed(Informed(session_id, until))
 
-        Raises `UnknownSession`, and `InvalidParams` if there is no such event yet.
-        """
-        self._sessions.known(session_id)
-        with self._writer.turn(call):
-            timeline = self._store.timeline
-            if until >= timeline.next_seq:
-                raise InvalidParams(
-                    f"newsId: no news has the id {until}", hint="send the newsId of session/news", field="newsId"
-                )
-            if any(comment.due is not None and comment.due <= until for comment in timeline.due_comments(session_id)):
-                call.commit()
-                self._writer.append_event(CommentsTold(session_id, until))
+    def notify(self) -> None:
+        """Notifies that what an agent heard of them changed."""
         self._on_change()
 
 

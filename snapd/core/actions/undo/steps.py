@@ -108,19 +108,26 @@ class UndoSteps:
     ) -> Outcome:
         """Goes back to before a message, or a part of it: undoes all steps of the session since, including open ones.
 
-        Raises `UnknownStep` if no step of the session belongs to that message or part.
+        Raises `UnknownStep` if the session has no such message, or no step of it belongs to that part.
         """
         with self._writer.turn(call):
             self._writer.check_recent_edits(call)
             self._sessions.known(session_id)
+            timeline = self._store.timeline
+            steps = timeline.steps(session_id)
             first = next(
                 (
                     step.begun.index
-                    for step in self._store.timeline.steps(session_id)
+                    for step in steps
                     if step.begun.message_id == message_id and part_id in (None, step.begun.part_id)
                 ),
                 None,
             )
+            if first is None and part_id is None and timeline.message(session_id, message_id) is not None:
+                # the agent did nothing in that turn, but maybe in later ones
+                ids = [message.message_id for message in timeline.message_page(session_id, "", None, None)[0]]
+                later = set(ids[ids.index(message_id) :])
+                first = next((step.begun.index for step in steps if step.begun.message_id in later), len(steps))
             if first is None:
                 raise UnknownStep(
                     "no step of the session belongs to that message or part", messageId=message_id, partId=part_id

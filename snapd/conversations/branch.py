@@ -1,0 +1,142 @@
+"""A conversation that goes on from before a prompt, and what the agents' ways to it share: transcripts and copies."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
+
+import attrs
+
+from snapd.model.timeline import Transcript
+
+
+@attrs.frozen
+class Prompt:
+    """A prompt as snapd recorded it; the conversation is to go on from before it."""
+
+    session_id: str
+    message_id: str
+    text: str | None  # its beginning; None if not stored
+    sent: int  # milliseconds since 1970
+    transcript: Transcript | None
+    root: str  # the folder
+
+
+@attrs.frozen
+class Branch:
+    """How a conversation goes on; nothing is made yet.
+
+    `drops` are the ids of the prompts that the new session lacks, oldest first, or their texts where they have no ids.
+    `begin` makes the new session; None if the prompt is the first one, so that nothing is left to go on with.
+    """
+
+    drops: tuple[str, ...]
+    prompt: str | None
+    cwd: str | None
+    begin: Callable[[], Begun] | None
+    kind: Literal["copy", "fork"] = "copy"
+
+
+@attrs.frozen
+class Begun:
+    """A new session, by its id; `kind` is how it was made."""
+
+    session_id: str
+    kind: Literal["copy", "fork"] = "copy"
+
+
+class NoBranch(Exception):
+    """The conversation cannot go on from before the prompt; the text says why, for people."""
+
+
+@attrs.frozen
+class Row:
+    """A line of a transcript, without its end, and the object that it is."""
+
+    start: int  # where it begins in the file
+    line: bytes
+    value: dict[str, Any]
+
+    def at(self, *names: str) -> Any:
+        """Returns a value in nested objects; None if it is not there."""
+        value: Any = self.value
+        for name in names:
+            value = value.get(name) if isinstance(value, dict) else None
+        return value
+
+
+def transcript_of(prompt: Prompt) -> str:
+    """Returns the path of the agent's own file."""
+    if prompt.transcript is None:
+        raise NoBranch("snapd does not know where its file is, because the prompt came without a hook that says so")
+    return prompt.transcript.path
+
+
+def read_rows(path: str) -> list[Row]:
+    """Reads a transcript, without a last line that is not complete."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        with open(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise NoBranch(f"{path} is not a file")
+            data = file.read()
+    except FileNotFoundError:
+        raise NoBranch(f"its file is gone: {path}") from None
+    except (OSError, ValueError) as error:
+        raise NoBranch(f"its file cannot be read: {error}") from error
+    rows, start = [], 0
+    for line in data.split(b"\n")[:-1]:
+        if line.strip():
+            rows.append(Row(start, line, _object(line, path)))
+        start += len(line) + 1
+    return rows
+
+
+def _object(line: bytes, path: str) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise NoBranch(f"{path} has a line that is not a JSON object")
+    return value
+
+
+def text_of(content: Any) -> str | None:
+    """Returns the text of a message, whose content has one part or several; None if it has results of calls."""
+    if isinstance(content, str):
+        return content
+    parts = [part for part in content if isinstance(part, dict)] if type(content) is list else []
+    if not parts or any(part.get("type") == "tool_result" or "functionResponse" in part for part in parts):
+        return None
+    return "\n".join(part["text"] for part in parts if isinstance(part.get("text"), str))
+
+
+def with_session(rows: Iterable[Row], old: str, new: str) -> list[bytes]:
+    """Returns the lines of rows with another id of the session."""
+    name = re.compile(rb'("sessionId"\s*:\s*")%s(?=")' % re.escape(old.encode()))
+    return [name.sub(rb"\g<1>" + new.encode(), row.line) for row in rows]
+
+
+def write_copy(path: str, lines: Iterable[bytes], is_wrong: Callable[[Row], bool]) -> None:
+    """Writes lines to a new file, and reads it back; removes it again if it has a row that is wrong."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise NoBranch(f"a copy cannot be written: {error}") from error
+    try:
+        with open(descriptor, "wb") as file:
+            file.writelines(line + b"\n" for line in lines)
+            file.flush()
+            os.fsync(descriptor)
+        if any(map(is_wrong, read_rows(path))):
+            raise NoBranch("the copy still had what was to go")
+    except BaseException as error:
+        os.unlink(path)
+        if isinstance(error, OSError):
+            raise NoBranch(f"a copy cannot be written: {error}") from error
+        raise

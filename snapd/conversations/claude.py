@@ -1,0 +1,94 @@
+"""Claude Code: `~/.claude/projects/FOLDER/SESSION.jsonl`, rows in a tree by `uuid` and `parentUuid`."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Sequence
+
+from .branch import Begun, Branch, NoBranch, Prompt, Row, read_rows, text_of, transcript_of, with_session, write_copy
+
+_NOTIFICATION = "<task-notification>"
+
+
+def claude(prompt: Prompt) -> Branch:
+    """Copies the rows from the start of the conversation to the prompt, without it."""
+    path = transcript_of(prompt)
+    # other rows are not of the conversation
+    rows = [row for row in read_rows(path) if "uuid" in row.value]
+    if not all(isinstance(row.at("uuid"), str) and isinstance(row.at("parentUuid"), str | None) for row in rows):
+        raise NoBranch(f"{path} has rows of a form that snapd does not know")
+    # a slash command has a row before that of the prompt, with the same id
+    first = next((row for row in rows if _prompt_id(row) == prompt.message_id), None)
+    if first is None:
+        raise NoBranch(f"{path} does not have this prompt")
+    kept = _kept(rows, first, path)
+    gone = _after(rows, first)
+    prompts = {id_: row for row in reversed(gone) if (id_ := _prompt_id(row)) and _is_prompt(row)}
+    own = prompts.get(prompt.message_id)
+    drops = dict.fromkeys([prompt.message_id, *(id_ for row in gone if (id_ := _prompt_id(row)) in prompts)])
+    cwd = next((row.at("cwd") for row in rows if isinstance(row.at("cwd"), str)), None)
+
+    def copy() -> Begun:
+        new = str(uuid.uuid4())
+        dropped = {row.at("uuid") for row in gone}
+        target = os.path.join(os.path.dirname(path), f"{new}.jsonl")
+        lines = with_session(kept, prompt.session_id, new)
+        write_copy(target, lines, lambda row: row.at("uuid") in dropped or row.at("sessionId") == prompt.session_id)
+        return Begun(new)
+
+    has_answers = any(row.at("type") in ("user", "assistant") and not row.at("isMeta") for row in kept)
+    return Branch(
+        drops=tuple(drops),
+        prompt=None if own is None else text_of(own.at("message", "content")),
+        cwd=cwd,
+        begin=copy if has_answers else None,
+    )
+
+
+def _prompt_id(row: Row) -> str | None:
+    is_own = row.at("type") == "user" and not row.at("isSidechain")
+    return row.at("promptId") if is_own and isinstance(row.at("promptId"), str) else None
+
+
+def _is_prompt(row: Row) -> bool:
+    """Whether a person wrote it; rows of results and of a command's texts have a prompt's id, too."""
+    text = text_of(row.at("message", "content"))
+    is_added = row.at("isMeta") or row.at("isCompactSummary")
+    return text is not None and not is_added and not text.lstrip().startswith(_NOTIFICATION)
+
+
+def _kept(rows: Sequence[Row], first: Row, path: str) -> list[Row]:
+    """Returns the rows that lead to one, and the results of calls at once, of which only the last is on the way."""
+    by_id = {row.at("uuid"): row for row in reversed(rows)}
+    names = set()
+    name = first.at("parentUuid")
+    while name is not None:
+        if name not in by_id or name in names:
+            raise NoBranch(f"{path} has rows that lead nowhere")
+        names.add(name)
+        name = by_id[name].at("parentUuid")
+    sides = set()
+    for row in rows:
+        if row.start >= first.start:
+            break
+        parent, name = row.at("parentUuid"), row.at("uuid")
+        is_result = parent in names and row.at("type") == "user" and _is_result(row)
+        if name not in names and (is_result or (parent in sides and row.at("type") == "attachment")):
+            sides.add(name)
+    return [row for row in rows if row.start < first.start and row.at("uuid") in names | sides]
+
+
+def _is_result(row: Row) -> bool:
+    content = row.at("message", "content")
+    kinds = {part.get("type") if isinstance(part, dict) else None for part in content} if type(content) is list else {}
+    return kinds == {"tool_result"}
+
+
+def _after(rows: Sequence[Row], first: Row) -> list[Row]:
+    """Returns a row and those that follow from it, also across a compaction."""
+    names = {first.at("uuid")}
+    for row in rows:
+        if {row.at("parentUuid"), row.at("logicalParentUuid")} & names:
+            names.add(row.at("uuid"))
+    return [row for row in rows if row.at("uuid") in names]

@@ -1,0 +1,134 @@
+"""Codex: `$CODEX_HOME/sessions/YEAR/MONTH/DAY/rollout-TIME-ID.jsonl`; its app-server forks a thread before a turn."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import threading
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from .branch import Begun, Branch, NoBranch, Prompt, Row, read_rows, text_of, transcript_of, write_copy
+
+_SECONDS = 30.0
+"""How long its program may take."""
+
+
+def codex(prompt: Prompt) -> Branch:
+    """Has the program fork the thread; where there is no program, or it refuses, copies the rows before the turn."""
+    path = transcript_of(prompt)
+    home, name = os.path.normpath(os.path.join(path, *5 * (os.pardir,))), os.path.basename(path)
+    archived = os.path.join(home, "archived_sessions", name)
+    rows = read_rows(archived if not os.path.exists(path) and os.path.exists(archived) else path)
+    starts = [at for at, row in enumerate(rows) if _event(row, "task_started")]
+    at = [start for start in starts if rows[start].at("payload", "turn_id") == prompt.message_id]
+    if not rows or rows[0].at("type") != "session_meta" or rows[0].at("payload", "id") != prompt.session_id:
+        raise NoBranch(f"{path} has rows of a form that snapd does not know")
+    if len(at) != 1:
+        raise NoBranch(f"{path} has this prompt {len(at)} times")
+    texts = {start: _text(rows[start:end]) for start, end in zip(starts, [*starts[1:], len(rows)], strict=True)}
+    # a turn without a prompt compacts the conversation
+    prompts = [start for start in starts if texts[start] is not None or start == at[0]]
+    base = rows[0].at("payload", "history_base")
+    is_first = prompts[0] == at[0] and base is None
+    cwd = rows[0].at("payload", "cwd")
+    program = shutil.which("codex")
+
+    def begin() -> Begun:
+        problem = "there is no program 'codex' on the PATH of the daemon"
+        if program is not None:
+            try:
+                return Begun(_fork(program, home, prompt, rows[at[0]].start), "fork")
+            except (OSError, ValueError, NoBranch) as error:
+                problem = str(error)
+        if base is not None:
+            raise NoBranch(f"it is a fork itself, and another fork failed: {problem}")
+        return Begun(_copy(path, rows[: at[0]], prompt))
+
+    return Branch(
+        drops=tuple([rows[start].at("payload", "turn_id") for start in prompts if start >= at[0]]),
+        prompt=texts[at[0]],
+        cwd=cwd if isinstance(cwd, str) else None,
+        begin=None if is_first else begin,
+        kind="copy" if program is None else "fork",
+    )
+
+
+def _event(row: Row, kind: str) -> bool:
+    return bool(row.at("type") == "event_msg" and row.at("payload", "type") == kind)
+
+
+def _text(rows: Sequence[Row]) -> str | None:
+    """Returns the prompt of a turn, of rows of today or of an older version."""
+    for row in rows:
+        if _event(row, "item_completed") and row.at("payload", "item", "type") == "UserMessage":
+            return text_of(row.at("payload", "item", "content"))
+        if _event(row, "user_message"):
+            return text_of(row.at("payload", "message"))
+    return None
+
+
+def _fork(program: str, home: str, prompt: Prompt, start: int) -> str:
+    """Returns the id of a fork, which ends where the turn starts; raises `OSError`, `ValueError` or `NoBranch`."""
+    process = subprocess.Popen(
+        [program, "app-server"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=home,
+        env={**os.environ, "CODEX_HOME": home},
+    )
+    limit = threading.Timer(_SECONDS, process.kill)
+    limit.start()
+    try:
+        client = {"clientInfo": {"name": "snapd", "version": "1"}, "capabilities": {"experimentalApi": True}}
+        _ask(process, 1, "initialize", client)
+        _send(process, {"method": "initialized"})
+        params = {"threadId": prompt.session_id, "beforeTurnId": prompt.message_id, "excludeTurns": True}
+        thread = _ask(process, 2, "thread/fork", params).get("thread")
+        new, path = (thread.get("id"), thread.get("path")) if isinstance(thread, dict) else (None, None)
+        if not isinstance(new, str) or not isinstance(path, str) or new == prompt.session_id:
+            raise ValueError("'codex app-server' did not say which thread is new")
+        # the rows up to a place in the other file are a part of it
+        rows = read_rows(path)
+        borrowed = rows[0].at("payload", "history_base", "end_byte_offset") if rows else None
+        is_short = borrowed is None or (isinstance(borrowed, int) and borrowed <= start)
+        if not rows or not is_short or any(prompt.message_id.encode() in row.line for row in rows):
+            raise ValueError("the fork of 'codex app-server' still had what was to go")
+        return new
+    finally:
+        limit.cancel()
+        process.kill()
+        process.communicate()
+
+
+def _send(process: subprocess.Popen[bytes], message: dict[str, Any]) -> None:
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(message).encode() + b"\n")
+    process.stdin.flush()
+
+
+def _ask(process: subprocess.Popen[bytes], number: int, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    _send(process, {"id": number, "method": method, "params": params})
+    assert process.stdout is not None
+    for line in process.stdout:
+        message = json.loads(line)
+        if isinstance(message, dict) and message.get("id") == number and "method" not in message:
+            if isinstance(result := message.get("result"), dict):
+                return dict(result)
+            raise ValueError(f"'codex app-server' refused {method}: {message.get('error')}")
+    raise ValueError(f"'codex app-server' ended before it answered {method}")
+
+
+def _copy(path: str, rows: Sequence[Row], prompt: Prompt) -> str:
+    """Copies rows under a new id, which is in many of them, and in the name of the file."""
+    new, old = str(uuid.uuid4()), prompt.session_id
+    lines = [row.line.replace(old.encode(), new.encode()) for row in rows]
+    if old not in os.path.basename(path):
+        raise NoBranch(f"{path} is not named after its session")
+    target = os.path.join(os.path.dirname(path), os.path.basename(path).replace(old, new))
+    write_copy(target, lines, lambda row: prompt.message_id.encode() in row.line or old.encode() in row.line)
+    return new
