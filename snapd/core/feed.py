@@ -68,7 +68,8 @@ class ReviewNotice:
     additions: int
     deletions: int
     comments: int  # how many are open
-    last_remark: int  # the `seq` of the last event about a comment; 0 for none
+    last_remark: int  # the `seq` of the last comment or reply; 0 for none
+    last_told: int  # when an agent was told of a comment last; 0 for never
 
 
 Notice = TrackNotice | RevertNotice | DriftNotice | SessionMoved | ReviewNotice

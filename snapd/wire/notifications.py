@@ -71,7 +71,7 @@ class SessionDidChangeParams(NotificationParams):
 
 @attrs.frozen(kw_only=True)
 class ReviewDidChangeParams(NotificationParams):
-    """What is pending has changed, or a comment or a reply to one.
+    """What is pending has changed, or a comment: somebody made, answered or resolved one, or its agent was told.
 
     The daemon sends it for a folder once a client has asked `review/list`, `review/file` or `review/comments`, first
     with what is pending then, and at most four times a second.

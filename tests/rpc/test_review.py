@@ -75,9 +75,32 @@ def test_what_one_client_keeps_all_are_told(daemon: Machine, reviewed: Raw, fold
 
 
 def _told(client: Raw) -> tuple[int, int, int]:
-    params = client.until(lambda message: message.get("method") == "review/didChange")["params"]
-    assert set(params) == {"workspaceUri", "seq", "pendingFiles", "additions", "deletions"}
+    params = _news(client)
     return params["pendingFiles"], params["additions"], params["deletions"]
+
+
+def _news(client: Raw) -> dict[str, Any]:
+    params: dict[str, Any] = client.until(lambda message: message.get("method") == "review/didChange")["params"]
+    assert set(params) == {"workspaceUri", "seq", "pendingFiles", "additions", "deletions", "comments"}
+    return params
+
+
+def test_every_client_hears_of_comments_and_that_their_agent_was_told(
+    daemon: Machine, reviewed: Raw, folder: Path
+) -> None:
+    other = daemon.raw().open(folder)
+    assert reviewed.result("review/comments")["comments"] == []
+    assert _news(other)["comments"] == 0
+    made = reviewed.result("review/comment", {"file": "f.txt", "start": 4, "text": "no"})
+    assert _news(other)["comments"] == 1
+    news = reviewed.result("session/news", {"sessionId": "one"})
+    reviewed.result("session/told", {"sessionId": "one", "newsId": news["newsId"]})
+    assert _news(other)["comments"] == 1
+    assert "deliveredAt" in other.result("review/comments")["comments"][0]
+    reviewed.result("review/comment", {"replyTo": made["commentId"], "text": "done", "by": "one"})
+    assert _news(other)["comments"] == 1
+    reviewed.result("review/resolve", {"commentId": made["commentId"]})
+    assert _news(other)["comments"] == 0
 
 
 def test_what_is_refused(reviewed: Raw, folder: Path) -> None:

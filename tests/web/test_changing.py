@@ -83,6 +83,26 @@ def test_review(changed: World) -> None:
     assert web.post("/session/s1/review/keep", {"all": True}).kind == "invalidParams"
 
 
+def test_comments(changed: World) -> None:
+    web = changed.serve()
+    made = web.post("/review/comments", {"file": "lines.txt", "start": 15, "text": "use the helper"}).json
+    assert (made["lines"], made["sessionId"], made["state"]) == ("fifteen\n", "s1", "open")
+    reply = {"replyTo": made["commentId"], "text": "done", "by": "s1"}
+    assert [each["author"] for each in web.post("/review/comments", reply).json["replies"]] == ["agent"]
+    path = f"/review/comments/{made['commentId']}/resolve"
+    resolved = web.post(path).json
+    assert resolved["state"] == "resolved"
+    assert web.get("/review/comments").json == {"comments": []}
+    assert web.get("/review/comments", {"state": "resolved", "file": "lines.txt"}).json == {"comments": [resolved]}
+    assert web.post(path, {"state": "open"}).json["state"] == "open"
+    assert web.post("/review/comments/0/resolve").kind == "unknownComment"
+    assert web.post("/review/comments", {"file": "lines.txt", "start": 1, "text": " "}).kind == "invalidParams"
+    # as all that changes something
+    reader = changed.serve("--read-only")
+    assert reader.post(path).status == 403
+    assert reader.get("/review/comments").json["comments"][0]["commentId"] == made["commentId"]
+
+
 def test_an_empty_body_is_an_empty_object(changed: World) -> None:
     web = changed.serve()
     headers = {"Authorization": f"Bearer {web.token}", "Content-Type": "application/json; charset=utf-8"}

@@ -57,6 +57,11 @@ export class Agent {
     return agent;
   }
 
+  /** Its session. */
+  get sessionId() {
+    return this.#sessionId;
+  }
+
   /**
    * Sends any request.
    *

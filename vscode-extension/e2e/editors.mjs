@@ -40,7 +40,7 @@ export class TextEditor {
     this.workbench = workbench;
     this.page = workbench.page;
     this.editor = this.page.locator(
-      ".editor-group-container.active .editor-instance .monaco-editor:not(.monaco-diff-editor .monaco-editor)",
+      ".editor-group-container.active .editor-instance .monaco-editor:not(.monaco-diff-editor .monaco-editor, .review-widget .monaco-editor)",
     );
   }
 
@@ -175,6 +175,43 @@ export class TextEditor {
     // their order in the page is not that of the file
     const tops = await links.evaluateAll((elements) => elements.map((each) => each.getBoundingClientRect().top));
     await links.nth(tops.indexOf(Math.min(...tops))).click();
+  }
+
+  /** The threads of comments that are open in it. */
+  get threads() {
+    return this.page.locator(".editor-group-container.active .review-widget");
+  }
+
+  /**
+   * Comments on a line.
+   *
+   * @param {number} line From 1.
+   * @param {string} comment
+   */
+  async comment(line, comment) {
+    await this.goTo(line);
+    await this.workbench.run("Comments: Add Comment on Current Selection");
+    await this.typeComment(comment, "Comment");
+  }
+
+  /**
+   * Types into the thread that is open, and presses a button below.
+   *
+   * @param {string} text
+   * @param {string} button
+   */
+  async typeComment(text, button) {
+    const field = this.threads.locator(".comment-form .monaco-editor");
+    const reply = this.threads.locator(".review-thread-reply-button");
+    await until("there is a field", async () => {
+      if ((await reply.count()) > 0 && (await reply.first().isVisible())) {
+        await reply.first().click();
+      }
+      return (await field.count()) > 0 && (await field.first().isVisible());
+    });
+    await field.first().locator(".view-lines").click();
+    await this.page.keyboard.type(text);
+    await this.threads.locator(".form-actions .monaco-button", { hasText: exactly(button) }).click();
   }
 
   get dirty() {

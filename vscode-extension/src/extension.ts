@@ -13,6 +13,7 @@ import { daemonOfWindow, diskFolders, offerCommand } from "./daemon/window";
 import { registerDocuments } from "./documents";
 import { WorkspaceModel } from "./model/workspace";
 import { registerReview } from "./review";
+import { CommentThreads } from "./review/comments";
 import { registerViews } from "./views";
 
 /** Called by VS Code once the window has started. */
@@ -21,6 +22,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const daemon = daemonOfWindow(context, log);
   const documentSync = new DocumentSync(vscode.workspace, daemon);
   const model = new WorkspaceModel();
+  const threads = new CommentThreads(model, log);
 
   const showFolders = (): void => {
     model.setFolders(diskFolders().map(({ uri, name }) => ({ uri: uri.toString(), name })));
@@ -43,6 +45,7 @@ export function activate(context: vscode.ExtensionContext): void {
   context.subscriptions.push(
     log,
     documentSync,
+    threads,
     model,
     daemon,
     daemon.onDidChange(followDaemon),
@@ -68,7 +71,7 @@ export function activate(context: vscode.ExtensionContext): void {
   registerViews(context, model);
   registerReview(context, model);
   registerBlame(context, model, log);
-  registerCommands(context, { model, daemon, documentSync, log });
+  registerCommands(context, { model, daemon, documentSync, threads, log });
   registerDaemonCommands(context, daemon, log);
 
   showFolders();

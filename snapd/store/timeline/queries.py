@@ -135,7 +135,8 @@ SELECT MAX(step_id) FROM (
 REMARKS = """
 SELECT
     (SELECT COUNT(*) FROM comments WHERE state = 'open'),
-    MAX(COALESCE((SELECT MAX(seq) FROM comments), 0), COALESCE((SELECT MAX(seq) FROM replies), 0))
+    MAX(COALESCE((SELECT MAX(seq) FROM comments), 0), COALESCE((SELECT MAX(seq) FROM replies), 0)),
+    COALESCE((SELECT MAX(delivered) FROM comments), 0)
 """
 STEP = """
 SELECT step_id, session_id, place, parent, message_id, part_id, tool, description, started, ended, from_tree,
@@ -605,10 +606,13 @@ class CommentQueries(EventQueries):
         clause = "WHERE session_id = ? AND state = 'open' AND due IS NOT NULL ORDER BY due"
         return self._comments(clause, session_id)
 
-    def remarks(self) -> tuple[int, int]:
-        """Returns the number of open comments, and the `seq` of the last event about any comment, 0 for none."""
-        ((count, last),) = self._rows(REMARKS)
-        return count, last
+    def remarks(self) -> tuple[int, int, int]:
+        """Returns the number of open comments, the `seq` of the last one or reply, and when an agent was told last.
+
+        The last two are 0 for none.
+        """
+        ((count, last, told),) = self._rows(REMARKS)
+        return count, last, told
 
     def _comments(self, clause: str, *values: Any) -> Iterator[Comment]:
         rows = self._rows(f"SELECT comment_id, seq, state, due, delivered FROM comments {clause}", *values)  # noqa: S608

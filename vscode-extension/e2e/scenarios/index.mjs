@@ -7,6 +7,7 @@ import { FIRST_USE } from "./first-use.mjs";
 import { RESTORING } from "./restoring.mjs";
 import { REVERTING } from "./reverting.mjs";
 import { REVIEWING } from "./reviewing.mjs";
+import { COMMENTING } from "./commenting.mjs";
 import { COMPARING } from "./comparing.mjs";
 import { FOLDERS } from "./folders.mjs";
 import { KEYBOARD } from "./keyboard.mjs";
@@ -35,6 +36,7 @@ export const SCENARIOS = [
   ...STAGING,
   ...REVIEWING,
   ...PENDING,
+  ...COMMENTING,
   ...BLAMING,
   ...CLASHES,
   ...RESTORING,

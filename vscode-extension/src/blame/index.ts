@@ -1,10 +1,10 @@
 // Registers what says who wrote the lines of documents.
 
-import { readFile } from "node:fs/promises";
 import { type ExtensionContext, type LogOutputChannel, Uri, commands, languages, window, workspace } from "vscode";
+import { textOnDisk } from "../documents/diffs";
 import type { WorkspaceModel } from "../model/workspace";
 import { blameSettings, onDidChangeBlameSettings, toggleLineBlame } from "./configuration";
-import { type BlamedDocument, DocumentBlame } from "./documentBlame";
+import { DocumentBlame } from "./documentBlame";
 import { BlameHover, type StepLink } from "./hover";
 import { LineEndBlame } from "./lineEnd";
 import { openBlamed } from "./opening";
@@ -12,7 +12,11 @@ import { type BlamedStep, stepOf } from "./words";
 
 /** Registers the text at the end of the line, the hover, and the commands. */
 export function registerBlame(context: ExtensionContext, model: WorkspaceModel, log: LogOutputChannel): void {
-  const blame = new DocumentBlame({ file: ({ uri }) => model.fileOf(uri.toString()), read: textOnDisk, log });
+  const blame = new DocumentBlame({
+    file: ({ uri }) => model.fileOf(uri.toString()),
+    read: ({ uri }) => textOnDisk(Uri.parse(uri.toString(), true)),
+    log,
+  });
   context.subscriptions.push(
     blame,
     // before all that draws what is known
@@ -60,16 +64,4 @@ async function stepOfLine(
 ): Promise<BlamedStep | undefined> {
   await blame.refresh(editor.document);
   return stepOf(blame.at(editor.document, editor.selection.active.line));
-}
-
-/** The text of a document on the disk; undefined where it cannot be read, or is not in UTF-8. */
-async function textOnDisk({ uri }: BlamedDocument): Promise<string | undefined> {
-  try {
-    const bytes = await readFile(Uri.parse(uri.toString(), true).fsPath);
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch (error) {
-    // both of these have a code
-    if (error instanceof Error && "code" in error) return undefined;
-    throw error;
-  }
 }

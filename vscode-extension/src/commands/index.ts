@@ -8,8 +8,10 @@ import { currentSettings } from "../daemon/window";
 import type { Daemon } from "../daemon/daemon";
 import type { DocumentSync } from "../daemon/documentSync";
 import type { WorkspaceModel } from "../model/workspace";
+import type { CommentThreads } from "../review/comments";
 import { hunkAtCursor } from "../review/inEditors";
 import { shownFile } from "./activeEditor";
+import { registerCommentCommands } from "./comments";
 import type { CommandHost, Target } from "./host";
 import { registerLookingCommands } from "./looking";
 import { restoreWorkspace } from "./restore";
@@ -25,6 +27,7 @@ export interface Rooms {
   readonly model: WorkspaceModel;
   readonly daemon: Daemon;
   readonly documentSync: DocumentSync;
+  readonly threads: CommentThreads;
   readonly log: vscode.LogOutputChannel;
 }
 
@@ -70,6 +73,7 @@ export function registerCommands(context: vscode.ExtensionContext, rooms: Rooms)
     };
     context.subscriptions.push(vscode.commands.registerCommand(id, run));
   }
+  context.subscriptions.push(...registerCommentCommands(acting, rooms.threads));
   registerLookingCommands(context, rooms.model);
 }
 

@@ -1,5 +1,6 @@
 // Opens what changed in VS Code's own diff editors.
 
+import { readFile } from "node:fs/promises";
 import type { Entry, FileDiff, Step } from "@snapd/client";
 import { FileSystemError, Uri, commands, window, workspace } from "vscode";
 import { type ChangedFile, changeNamed, requestName } from "../model/changes";
@@ -144,6 +145,17 @@ export async function exists(uri: Uri): Promise<boolean> {
     return true;
   } catch (error) {
     if (error instanceof FileSystemError && error.code === "FileNotFound") return false;
+    throw error;
+  }
+}
+
+/** The text of a file on the disk; undefined where it cannot be read, or is not in UTF-8. */
+export async function textOnDisk({ fsPath }: Uri): Promise<string | undefined> {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(fsPath));
+  } catch (error) {
+    // both of these have a code
+    if (error instanceof Error && "code" in error) return undefined;
     throw error;
   }
 }

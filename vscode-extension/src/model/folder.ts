@@ -3,6 +3,7 @@
 import type { Disposable, Entry, FileChange, FileDiff, Method, Params, Result, Session, Step } from "@snapd/client";
 import { type ChangedFile, type Span, maybeMoved, requestName, spanOf, withRenames } from "./changes";
 import { Coalesced } from "./coalesced";
+import { CommentsModel } from "./comments";
 import type { Connection } from "./connection";
 import { folderAbove, pathKey } from "./fileUris";
 import { byActivity, concerns, affectedSteps, readHistory, unsettled, withKnown } from "./history";
@@ -24,6 +25,8 @@ export class FolderModel implements Disposable {
   readonly name: string;
   /** What agents left pending here. */
   readonly review: ReviewModel;
+  /** The comments on its files. */
+  readonly comments: CommentsModel;
   readonly #connection: Connection;
   readonly #signal = new Signal();
   readonly #reading = new Coalesced(() => this.#read(), PAUSE);
@@ -56,6 +59,7 @@ export class FolderModel implements Disposable {
     this.name = name;
     this.#key = pathKey(uri);
     this.review = new ReviewModel(this, connection);
+    this.comments = new CommentsModel(this, connection);
     this.#subscriptions = [
       connection.onNotification("session/didChange", ({ workspaceUri, step }) => {
         if (!this.#isMeant(workspaceUri)) return;
@@ -227,6 +231,7 @@ export class FolderModel implements Disposable {
     for (const subscription of this.#subscriptions) subscription.dispose();
     this.#reading.dispose();
     this.review.dispose();
+    this.comments.dispose();
     this.#notifying.dispose();
   }
 
@@ -237,7 +242,9 @@ export class FolderModel implements Disposable {
 
   /** Until the folder around this one is known, its pending files are unknown. */
   #reviewAgain(): void {
-    if (this.#loaded) void this.review.refresh();
+    if (!this.#loaded) return;
+    void this.review.refresh();
+    void this.comments.refresh();
   }
 
   #movedAway(files: readonly FileChange[]): void {

@@ -218,6 +218,11 @@ function sums(files: readonly Counts[]): { added: number; deleted: number } {
   return { added, deleted };
 }
 
+/** A text of some lines that others wrote; a mark stands for each invisible character that would change how it is drawn. */
+export function visibleText(text: string): string {
+  return text.replace(/\r\n/g, "\n").replace(UNSEEN, (unit) => (unit === "\n" || unit === "\t" ? unit : "\ufffd"));
+}
+
 export function firstLine(text: string | undefined): string | undefined {
   const line = text
     ?.trim()

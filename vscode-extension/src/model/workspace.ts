@@ -25,6 +25,7 @@ export interface FileIn {
 export class WorkspaceModel implements Disposable {
   readonly #signal = new Signal();
   readonly #reviewSignal = new Signal();
+  readonly #commentsSignal = new Signal();
   #connection: Connection | undefined;
   #open: readonly OpenFolder[] = [];
   #folders: readonly FolderModel[] = [];
@@ -42,6 +43,9 @@ export class WorkspaceModel implements Disposable {
 
   /** The same for what is pending in them. */
   readonly onDidChangeReview: Listen = this.#reviewSignal.listen;
+
+  /** The same for the comments on their files. */
+  readonly onDidChangeComments: Listen = this.#commentsSignal.listen;
 
   /** The folder that a `file:` URI lies in, or is; the innermost one. */
   folderOf(uri: string): FolderModel | undefined {
@@ -111,10 +115,14 @@ export class WorkspaceModel implements Disposable {
         folder.review.onDidChange(() => {
           this.#reviewSignal.emit();
         }),
+        folder.comments.onDidChange(() => {
+          this.#commentsSignal.emit();
+        }),
       ]);
     }
     this.#folders = folders;
     this.#signal.emit();
     this.#reviewSignal.emit();
+    this.#commentsSignal.emit();
   }
 }

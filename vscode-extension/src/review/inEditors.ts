@@ -50,7 +50,7 @@ export function hunkAtCursor(model: WorkspaceModel): HunkTarget | undefined {
   return hunk === undefined ? undefined : targetOf(pending, hunk);
 }
 
-/** Has the hunks of just the files in these editors followed, and of those of which a step is shown. */
+/** Has the hunks and comments of just the files in these editors followed, and of those of which a step is shown. */
 export function followEditors(model: WorkspaceModel, editors: readonly TextEditor[]): void {
   const files = editors.flatMap(({ document }): FileIn[] => {
     const place = placeOf(document.uri.toString());
@@ -60,7 +60,9 @@ export function followEditors(model: WorkspaceModel, editors: readonly TextEdito
     return file === undefined ? [] : [file];
   });
   for (const folder of model.folders) {
-    folder.review.follow(new Set(files.filter((file) => file.folder === folder).map(({ name }) => name)));
+    const names = new Set(files.filter((file) => file.folder === folder).map(({ name }) => name));
+    folder.review.follow(names);
+    folder.comments.follow(names);
   }
 }
 

@@ -88,6 +88,7 @@ export function connectionOf(...folders: readonly FakeFolder[]): FakeConnection 
   }));
   connection.answers.set("session/list", (params) => ({ sessions: of(params).sessions }));
   connection.answers.set("review/list", () => ({ files: [], pendingFiles: 0, additions: 0, deletions: 0 }));
+  connection.answers.set("review/comments", () => ({ comments: [] }));
   connection.answers.set("session/history", (params) => {
     const { entries } = of(params);
     // as the daemon's, a cursor stands for an entry and not for a place from the top

@@ -153,7 +153,14 @@ describe("ReviewModel", () => {
     connection.emit("snapshot/didChange", { workspaceUri: URI, seq: 1, base: hash(1), files: [] });
     connection.emit("snapshot/didTrack", { workspaceUri: URI, seq: 2, hash: hash(2), previous: hash(2) });
     connection.emit("snapshot/didTrack", { workspaceUri: "file:///other", seq: 3, hash: hash(2), previous: hash(2) });
-    connection.emit("review/didChange", { workspaceUri: URI, seq: 4, pendingFiles: 1, additions: 2, deletions: 1 });
+    connection.emit("review/didChange", {
+      workspaceUri: URI,
+      seq: 4,
+      pendingFiles: 1,
+      additions: 2,
+      deletions: 1,
+      comments: 0,
+    });
     await changed;
     assert.equal(count, 1);
     assert.equal(connection.count("review/list"), asked + 1);
@@ -166,7 +173,14 @@ describe("ReviewModel", () => {
     await read();
     const changed = new Promise<void>((resolve) => model.review.onDidChange(resolve));
     review.files.set("a.txt", "1");
-    connection.emit("review/didChange", { workspaceUri: URI, seq: 4, pendingFiles: 1, additions: 2, deletions: 1 });
+    connection.emit("review/didChange", {
+      workspaceUri: URI,
+      seq: 4,
+      pendingFiles: 1,
+      additions: 2,
+      deletions: 1,
+      comments: 0,
+    });
     await changed;
     assert.equal(model.review.files.length, 1);
     model.dispose();

@@ -1,6 +1,7 @@
 /** All scenarios, in the order in which they run. */
 import { ACTING } from "./acting.mjs";
 import { BIG } from "./big.mjs";
+import { COMMENTING } from "./commenting.mjs";
 import { HOSTILE } from "./hostile.mjs";
 import { KEYBOARD } from "./keyboard.mjs";
 import { LIVE } from "./live.mjs";
@@ -24,6 +25,7 @@ export const SCENARIOS = [
   ...LOOKING,
   ...ACTING,
   ...REVIEWING,
+  ...COMMENTING,
   ...KEYBOARD,
   ...STATE,
   ...HOSTILE,

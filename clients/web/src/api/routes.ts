@@ -2,6 +2,7 @@
 import type {
   ActivityResult,
   BlameResult,
+  Comment,
   DiffFullResult,
   DiffResult,
   FileOutcome,
@@ -9,6 +10,7 @@ import type {
   HistoryResult,
   OnConflict,
   Outcome,
+  ReviewCommentsResult,
   ReviewFileResult,
   ReviewListResult,
   RevertOutcome,
@@ -122,6 +124,16 @@ export const getReviewFile = (file: string, signal?: AbortSignal) =>
 export const keep = (pending: Pending) => post<ReviewListResult>(address(["review", "keep"]), pending);
 export const takeBack = (pending: Pending, asking: Asking) =>
   post<Outcome>(address(["review", "revert"]), { ...pending, ...asking });
+
+export const getComments = (state: Comment["state"], page: Page) =>
+  get<ReviewCommentsResult>(address(["review", "comments"], { state, ...page }));
+
+/** Comments on lines of a file, from 1, or replies to a comment. */
+export const comment = (
+  what: { file: string; start: number; count: number; text: string } | { replyTo: string; text: string },
+) => post<Comment>(address(["review", "comments"]), what);
+export const resolve = (commentId: string, state: Comment["state"]) =>
+  post<Comment>(address(["review", "comments", commentId, "resolve"]), { state });
 
 export const undo = (id: string, what: { stepId?: string; messageId?: string; count?: number }, asking: Asking) =>
   post<StepsOutcome>(address(session(id, "undo")), { ...what, ...asking });

@@ -11,6 +11,7 @@ export type Action =
   | "redo"
   | "keep"
   | "viewed"
+  | "comment"
   | "layout"
   | "today"
   | "all"
@@ -46,6 +47,7 @@ export const BINDINGS: readonly Binding[] = [
   binding("r", "redo", "Redo; its plan is shown first", true),
   binding("a", "keep", "Keep the pending change", true),
   binding("x", "viewed", "Mark the pending file as viewed, and go to the next one"),
+  binding("c", "comment", "Comment on the pending change, for the agent that wrote it", true),
   binding("v", "layout", "Unified or split"),
   binding("g t", "today", "Today"),
   binding("g a", "all", "All activity"),

@@ -1,4 +1,5 @@
 /** The rows in which a diff is drawn, unified or split. */
+import type { PlacedThread } from "./threads";
 import { type DiffHunk, firstOf, type Line, type Texts } from "./diff";
 
 export type Layout = "unified" | "split";
@@ -30,7 +31,13 @@ export interface PairRow {
   readonly hunk: number | undefined;
 }
 
-export type DiffRow = GapRow | LineRow | PairRow;
+/** Comments below a line. */
+export interface ThreadsRow {
+  readonly kind: "threads";
+  readonly threads: readonly PlacedThread[];
+}
+
+export type DiffRow = GapRow | LineRow | PairRow | ThreadsRow;
 
 /** How many of the lines of a gap are shown: those at its top, and those at its bottom. */
 export interface GapLines {

@@ -1,6 +1,7 @@
 /** Keeps the page up to date with the folder. */
 import { listen } from "../api/events";
 import { address } from "../api/http";
+import { loadComments } from "./comments";
 import { forgetChanging } from "./diffs";
 import { loadReview, setPendingCount } from "./review";
 import { route } from "./route";
@@ -21,6 +22,8 @@ const refreshReview = soon(TOGETHER, async () => {
   if (route.value.page === "review") await loadReview();
 });
 
+const refreshComments = soon(TOGETHER, loadComments);
+
 // most of what happens changes a figure there
 const refreshToday = soon(1000, async () => {
   if (route.value.page === "today") await loadToday();
@@ -31,6 +34,7 @@ export function goLive(): void {
   void loadStatus();
   void loadSessions();
   void loadReview();
+  void loadComments();
   listen(address(["events"]), {
     opened(again) {
       isConnected.value = true;
@@ -38,6 +42,7 @@ export function goLive(): void {
       void loadStatus();
       void loadSessions();
       void loadReview();
+      void loadComments();
       forgetChanging();
       reload();
       refreshToday();
@@ -66,14 +71,17 @@ export function goLive(): void {
           forgetChanging();
           refresh();
           refreshReview();
+          refreshComments();
           break;
         case "snapshot/didChange":
           forgetChanging();
           refreshReview();
+          refreshComments();
           break;
         case "review/didChange":
           setPendingCount(params);
           refreshReview();
+          refreshComments();
           break;
       }
     },

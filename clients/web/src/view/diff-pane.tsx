@@ -7,6 +7,7 @@ import { Heights } from "../model/heights";
 import { exactName } from "../model/names";
 import type { ChangedLine } from "../model/route";
 import type { GapLines } from "../model/rows";
+import type { Thread } from "../model/threads";
 import { changed, isWanted, type Source, stateOf, tryAgain, want, wantTexts } from "../store/diffs";
 import { currentHunk } from "../store/place";
 import { layout } from "../store/preferences";
@@ -17,12 +18,14 @@ import { Icon } from "./icons";
 import { Lines, UNFOLDED_AT_ONCE } from "./lines";
 import { isPicture, Pictures } from "./pictures";
 import { useSteps } from "./steps";
+import { Threads } from "./threads";
 import { useViewport } from "./viewport";
 
 const SPARE = 600;
 /** Milliseconds that a file must be visible before it is fetched, so that scrolling past does not fetch it. */
 const SEEN_FOR = 60;
 const NOTHING_UNFOLDED: ReadonlyMap<number, GapLines> = new Map();
+const NO_THREADS: readonly Thread[] = [];
 
 export interface DiffPaneProps {
   readonly source: Source;
@@ -37,13 +40,18 @@ export interface DiffPaneProps {
   readonly hunkActions?: (file: FileChange, hunk: DiffHunk) => JSX.Element | null;
   /** Whether something can be done with single hunks of a file. */
   readonly hasHunkActions?: (file: FileChange) => boolean;
+  /** The comments on a file: always the same list for the same comments. */
+  readonly threads?: (file: FileChange) => readonly Thread[];
+  /** Begins a comment on a line of a file as it is, or extends one to it. */
+  readonly comment?: ((file: FileChange, line: number, extend: boolean) => void) | undefined;
   /** What stands above the files. */
   readonly head?: JSX.Element;
   readonly emptyTitle: string;
 }
 
 export function DiffPane(props: DiffPaneProps): JSX.Element {
-  const { source, files, focused, line, fileActions, isFolded, hunkActions, hasHunkActions, head } = props;
+  const { source, files, focused, line, fileActions, isFolded, hunkActions, hasHunkActions, threads, comment, head } =
+    props;
   const [ref, viewport] = useViewport<HTMLDivElement>();
   // by the files that were folded or unfolded by hand, and by how they were before
   const [flipped, setFlipped] = useState<ReadonlySet<string>>(new Set());
@@ -58,8 +66,9 @@ export function DiffPane(props: DiffPaneProps): JSX.Element {
         hasPicture: isPicture(file.file),
         unfolded: unfolded.get(file.file) ?? NOTHING_UNFOLDED,
         isActing: hasHunkActions?.(file) ?? false,
+        threads: threads?.(file) ?? NO_THREADS,
       })),
-    [source, files, flipped, isFolded, unfolded, changed.value, hasHunkActions === undefined],
+    [source, files, flipped, isFolded, unfolded, changed.value, hasHunkActions === undefined, threads],
   );
   const blocks = useMemo(() => blocksOf(parts, layout.value), [parts, layout.value]);
   const body = useRef<HTMLDivElement>(null);
@@ -139,6 +148,7 @@ export function DiffPane(props: DiffPaneProps): JSX.Element {
                       hunkActions={
                         hunkActions === undefined || !part.isActing ? undefined : (hunk) => hunkActions(part.file, hunk)
                       }
+                      comment={comment === undefined ? undefined : (line, extend) => comment(part.file, line, extend)}
                     />
                   </div>
                 );
@@ -194,6 +204,7 @@ interface BlockBodyProps {
   readonly unfold: (gap: number, side: "top" | "bottom" | "all", hidden: number | undefined) => void;
   readonly hunkActions: ((hunk: DiffHunk) => JSX.Element | null) | undefined;
   readonly currentHunk: number | undefined;
+  readonly comment: ((line: number, extend: boolean) => void) | undefined;
 }
 
 function BlockBody({
@@ -203,6 +214,7 @@ function BlockBody({
   unfold,
   hunkActions,
   currentHunk: here,
+  comment,
 }: BlockBodyProps): JSX.Element | null {
   const { file, state } = part;
   switch (block.kind) {
@@ -232,6 +244,8 @@ function BlockBody({
           unfold={unfold}
           hunkActions={hunkActions}
           currentHunk={here}
+          comment={comment}
+          threads={(threads) => <Threads threads={threads} file={exactName(file)} lines={changes.texts?.after} />}
         />
       );
     }

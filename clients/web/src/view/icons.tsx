@@ -34,6 +34,7 @@ const SHAPES = {
   close: <path d="m6 6 12 12M18 6 6 18" />,
   forward: <path d="m10 6 6 6-6 6" />,
   back: <path d="m14 6-6 6 6 6" />,
+  comment: <path d="M5 5h14v10h-8l-4 4v-4H5Z" />,
   undo: (
     <>
       <path d="M9 7 4.5 11.5 9 16" />

@@ -1,9 +1,10 @@
 /** The lines of a diff. */
-import type { JSX } from "preact";
+import { Fragment, type JSX } from "preact";
 import type { DiffHunk, Line } from "../model/diff";
 import type { DiffRow, GapRow } from "../model/rows";
 import { MOST_DRAWN, segmentsOf, type Token } from "../model/segments";
 import { visible } from "../model/names";
+import type { PlacedThread } from "../model/threads";
 import { differingWords, type Span } from "../model/words";
 import { counted, grouped } from "../model/wording";
 import { Icon } from "./icons";
@@ -24,12 +25,18 @@ export interface LinesProps {
   readonly hunkActions?: ((hunk: DiffHunk) => JSX.Element | null) | undefined;
   /** The hunk that the keyboard is at. */
   readonly currentHunk: number | undefined;
+  /** Begins a comment on a line of the file as it is, or extends one to it. */
+  readonly comment?: ((line: number, extend: boolean) => void) | undefined;
+  readonly threads?: ((threads: readonly PlacedThread[]) => JSX.Element) | undefined;
 }
 
 export function Lines(props: LinesProps): JSX.Element {
   return (
     <>
       {props.rows.map((row) => {
+        if (row.kind === "threads") {
+          return <Fragment key={`threads ${threadKey(row.threads)}`}>{props.threads?.(row.threads)}</Fragment>;
+        }
         if (row.kind === "gap") return <Gap key={`gap ${row.gap}`} row={row} {...props} />;
         const isCurrent = row.hunk !== undefined && row.hunk === props.currentHunk;
         if (row.kind === "pair") {
@@ -38,7 +45,13 @@ export function Lines(props: LinesProps): JSX.Element {
           return (
             <div key={key} class={isCurrent ? "pair is-current" : "pair"}>
               <Side line={left} other={left === right ? undefined : right} side="before" colours={props.colours} />
-              <Side line={right} other={left === right ? undefined : left} side="after" colours={props.colours} />
+              <Side
+                line={right}
+                other={left === right ? undefined : left}
+                side="after"
+                colours={props.colours}
+                comment={props.comment}
+              />
             </div>
           );
         }
@@ -46,7 +59,7 @@ export function Lines(props: LinesProps): JSX.Element {
         return (
           <div key={`${line.old ?? ""}:${line.new ?? ""}`} class={`line ${line.kind}${isCurrent ? " is-current" : ""}`}>
             <span class="number" data-number={line.old ?? ""} />
-            <span class="number" data-number={line.new ?? ""} />
+            <NewNumber number={line.new} comment={props.comment} />
             <Code
               line={line}
               other={row.other}
@@ -60,6 +73,27 @@ export function Lines(props: LinesProps): JSX.Element {
   );
 }
 
+/** The same for the same comments, so that a field keeps the focus. */
+function threadKey(threads: readonly PlacedThread[]): string {
+  const [first] = threads;
+  return first === undefined || "draft" in first.thread ? "draft" : first.thread.comment.commentId;
+}
+
+type Commenting = Pick<LinesProps, "comment">;
+
+/** The number of a line of the file as it is; pressing it begins a comment. The keyboard has a key for that. */
+function NewNumber({ number, comment }: Commenting & { readonly number: number | undefined }): JSX.Element {
+  if (number === undefined || comment === undefined) return <span class="number" data-number={number ?? ""} />;
+  return (
+    <span
+      class="number can-comment"
+      data-number={number}
+      title="Comment on this line (Shift: on the lines up to here)"
+      onClick={(event) => comment(number, event.shiftKey)}
+    />
+  );
+}
+
 interface SideProps {
   readonly line: Line | undefined;
   readonly other: Line | undefined;
@@ -67,12 +101,12 @@ interface SideProps {
   readonly colours: Colours | undefined;
 }
 
-function Side({ line, other, side, colours }: SideProps): JSX.Element {
+function Side({ line, other, side, colours, comment }: SideProps & Commenting): JSX.Element {
   if (line === undefined) return <div class={`half ${side} nothing`} />;
   const number = side === "before" ? line.old : line.new;
   return (
     <div class={`half ${side} ${line.kind}`}>
-      <span class="number" data-number={number ?? ""} />
+      <NewNumber number={number} comment={comment} />
       <Code line={line} other={other} colours={colours} side={side} />
     </div>
   );

@@ -4,10 +4,20 @@ import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { DiffHunk } from "../model/diff";
 import { exactName, visible } from "../model/names";
+import { linesToComment, type Thread } from "../model/threads";
 import { type Filter, fragmentOf, type Route } from "../model/route";
 import { type FolderRow, type TreeFileRow, treeRows } from "../model/tree";
 import { agentName, counted, grouped, sums } from "../model/wording";
 import { keepPending, propose, undoPending } from "../store/acting";
+import {
+  areResolvedShown,
+  comments,
+  problem as commentsProblem,
+  drafts,
+  loadComments,
+  setDraft,
+  showResolved,
+} from "../store/comments";
 import { reviewSource, stateOf } from "../store/diffs";
 import { currentHunk } from "../store/place";
 import { loadReview, pending, problem, totals } from "../store/review";
@@ -21,10 +31,12 @@ import { DiffPane } from "./diff-pane";
 import { Icon } from "./icons";
 import { useKeys } from "./keyboard";
 import { HistoryLink } from "./links";
+import { CommentBox } from "./threads";
 import { VirtualList } from "./virtual-list";
 
 const ROW = 30;
 const NO_FOLDERS: ReadonlySet<string> = new Set();
+const NO_THREADS: readonly Thread[] = [];
 
 export function ReviewPage(): JSX.Element {
   const here = route.value;
@@ -62,6 +74,7 @@ export function ReviewPage(): JSX.Element {
             )}
           </div>
           <OwnerFilter files={all ?? []} of={of} />
+          <CommentsLine />
           {files.length > 0 && (
             <p class="viewed-sum" role="status">
               <progress max={files.length} value={seen} aria-hidden="true" />
@@ -226,9 +239,42 @@ function FileItem({ row: { file, name, depth }, to, isFocused }: FileItemProps):
         <StatusLetter file={file} />
       )}
       <Cut text={name} />
+      <OpenComments on={file} />
       {file.binary ? <span class="quiet">binary</span> : <Counts of={file} />}
       <Owners of={file} />
     </a>
+  );
+}
+
+/** How many comments there are, and whether resolved ones are shown. */
+function CommentsLine(): JSX.Element {
+  const open = comments.value.filter(({ state }) => state === "open").length;
+  return (
+    <p class="comments-line quiet">
+      {counted(open, "open comment")}
+      <label>
+        <input
+          type="checkbox"
+          checked={areResolvedShown.value}
+          onChange={({ currentTarget }) => showResolved(currentTarget.checked)}
+        />{" "}
+        Show resolved
+      </label>
+    </p>
+  );
+}
+
+/** The number of open comments on a file. */
+function OpenComments({ on }: { readonly on: PendingFile }): JSX.Element | null {
+  const name = exactName(on);
+  const open = comments.value.filter((one) => one.state === "open" && exactName(one) === name).length;
+  if (open === 0) return null;
+  const words = counted(open, "open comment");
+  return (
+    <span class="comment-count" role="img" aria-label={words} title={words}>
+      <Icon name="comment" />
+      {grouped(open)}
+    </span>
   );
 }
 
@@ -318,6 +364,23 @@ function Pending({ files, focused, of, next }: PendingProps): JSX.Element {
     const file = files.find((one) => one.file === name);
     if (file !== undefined) act(file, at?.file === file.file && !isWhole(file) ? at.hunk : undefined);
   };
+  const threads = useMemo(() => {
+    const found = threadsByFile(comments.value, drafts.value);
+    return (file: FileChange) => found.get(exactName(file)) ?? NO_THREADS;
+  }, [comments.value, drafts.value]);
+  const elsewhere = comments.value.filter((one) => !byName.has(exactName(one)));
+  /** Begins a comment on lines of a file, or moves the one that was begun there. */
+  const comment = (file: FileChange, start: number, count: number) => {
+    const [name, lines] = [exactName(file), stateOf(source, file)?.changes?.texts?.after];
+    if (lines === undefined) return;
+    const text = drafts.peek().get(name)?.text ?? "";
+    setDraft(name, { start, count, text, lines: lines.slice(start - 1, start - 1 + count) });
+  };
+  const pressed = (file: FileChange, line: number, extend: boolean) => {
+    const begun = extend ? drafts.peek().get(exactName(file)) : undefined;
+    const start = Math.min(line, begun?.start ?? line);
+    comment(file, start, Math.max(line, begun === undefined ? line : begun.start + begun.count - 1) - start + 1);
+  };
   useKeys({
     viewed: acting((file) => {
       setViewed(file, !isViewed(file));
@@ -329,6 +392,13 @@ function Pending({ files, focused, of, next }: PendingProps): JSX.Element {
       ? {
           keep: acting((file, hunk) => void keepPending(hunk === undefined ? whole(file) : hunkOf(file, hunk))),
           undo: acting((file, hunk) => (hunk === undefined ? undoWhole(file) : undoOne(file, hunk))),
+          comment: acting((file) => {
+            const hunks = stateOf(source, file)?.changes?.hunks ?? [];
+            const at = currentHunk.peek();
+            const hunk = at?.file === file.file ? hunks.find(({ index }) => index === at.hunk) : undefined;
+            const lines = (hunk ?? hunks[0]) && linesToComment((hunk ?? hunks[0]) as DiffHunk);
+            if (lines !== undefined) comment(file, lines.start, lines.count);
+          }),
         }
       : {},
   );
@@ -336,6 +406,7 @@ function Pending({ files, focused, of, next }: PendingProps): JSX.Element {
     return (
       <Empty title={of === undefined ? "Nothing is pending" : "Nothing of this is pending"}>
         <p>What agents change appears here until you keep it or undo it. Your own changes do not.</p>
+        <Elsewhere comments={elsewhere} />
       </Empty>
     );
   }
@@ -409,9 +480,36 @@ function Pending({ files, focused, of, next }: PendingProps): JSX.Element {
         emptyTitle=""
         fileActions={fileActions}
         isFolded={isFolded}
-        {...(canAct ? { hunkActions, hasHunkActions } : {})}
+        threads={threads}
+        head={<Elsewhere comments={elsewhere} />}
+        {...(canAct ? { hunkActions, hasHunkActions, comment: pressed } : {})}
       />
     </>
+  );
+}
+
+/** The comments on each file, and what is being typed about it. */
+function threadsByFile(all: typeof comments.value, typed: typeof drafts.value): ReadonlyMap<string, readonly Thread[]> {
+  const found = new Map<string, Thread[]>();
+  const add = (name: string, thread: Thread) => found.set(name, [...(found.get(name) ?? []), thread]);
+  for (const comment of all) add(exactName(comment), { comment });
+  for (const [name, draft] of typed) add(name, { draft });
+  return found;
+}
+
+/** Comments on files in which nothing is pending. */
+function Elsewhere({ comments: all }: { readonly comments: typeof comments.value }): JSX.Element | null {
+  if (commentsProblem.value !== undefined) {
+    return <Trouble problem={commentsProblem.value} again={() => void loadComments()} />;
+  }
+  if (all.length === 0) return null;
+  return (
+    <section class="elsewhere" aria-label="Comments on other files">
+      <h3>{counted(all.length, "comment")} where nothing is pending</h3>
+      {all.map((one) => (
+        <CommentBox key={one.commentId} comment={one} isAtLine={false} hasName />
+      ))}
+    </section>
   );
 }
 

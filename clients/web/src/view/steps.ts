@@ -152,7 +152,8 @@ function lineIn({ parts, blocks }: Drawn, file: string, wanted: ChangedLine): (P
       one.kind === "line" ? isIt(one.line) : one.kind === "pair" && (isIt(one.left) || isIt(one.right)),
     );
     const found = rows[row];
-    if (found !== undefined && found.kind !== "gap") return { block, row, hunk: found.hunk };
+    if (found !== undefined && found.kind !== "gap" && found.kind !== "threads")
+      return { block, row, hunk: found.hunk };
   }
   return undefined;
 }
@@ -163,7 +164,9 @@ function placeOf(blocks: readonly Block[], { file, hunk }: Stop): Place {
     const block = blocks[at];
     if (block?.file !== file) continue;
     if (hunk === undefined) return { block: at, row: 0 };
-    const row = block.rows.findIndex((one) => (one.kind === "gap" ? one.hunk?.index === hunk : one.hunk === hunk));
+    const row = block.rows.findIndex((one) =>
+      one.kind === "gap" ? one.hunk?.index === hunk : one.kind !== "threads" && one.hunk === hunk,
+    );
     if (row >= 0) return { block: at, row };
   }
   return { block: 0, row: 0 };

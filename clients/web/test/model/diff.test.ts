@@ -52,7 +52,7 @@ const NOTHING = new Map<number, GapLines>();
 
 function shownLines(rows: readonly DiffRow[]): string[] {
   return rows.flatMap((row) => {
-    if (row.kind === "gap") return [];
+    if (row.kind === "gap" || row.kind === "threads") return [];
     if (row.kind === "line") return [row.line.text];
     return [`${row.left?.text ?? ""}|${row.right?.text ?? ""}`];
   });
