@@ -35,7 +35,8 @@ class Claude(Agent):
     def arguments(self, start: Start) -> list[str]:
         # what it would ask for is denied where nobody is asked
         may = [] if start.denied else ["--permission-mode", "acceptEdits", "--allowedTools", "Bash"]
-        return ["--print", start.prompt, *(["--continue"] if start.goes_on else []), *may]
+        session = ["--continue"] if start.session is None else ["--resume", start.session]
+        return ["--print", start.prompt, *(session if start.goes_on else []), *may]
 
     def call(self, action: Action, project: Path) -> Call:
         if isinstance(action, Read):

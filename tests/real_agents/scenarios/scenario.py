@@ -58,11 +58,25 @@ class UndoesPrompt:
 
 
 @attrs.frozen
+class Rewinds:
+    """The user takes files and conversation back to before a prompt, and goes on with the command that is printed."""
+
+    prompt: Prompt
+
+
+@attrs.frozen
+class Resumes:
+    """The user goes on with the session that a prompt was in."""
+
+    prompt: Prompt
+
+
+@attrs.frozen
 class Redoes:
     """The user has what was taken back last done again."""
 
 
-Act: TypeAlias = Prompt | Saves | Prepares | Undoes | UndoesPrompt | Redoes
+Act: TypeAlias = Prompt | Saves | Prepares | Undoes | UndoesPrompt | Rewinds | Resumes | Redoes
 
 
 Way: TypeAlias = Literal["hooks", "run", "acp"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .actions import GO, Awaits, Delegate, Edit, Read, Shell, Write
-from .scenario import Prepares, Prompt, Redoes, Saves, Scenario, Undoes, UndoesPrompt
+from .scenario import Prepares, Prompt, Redoes, Resumes, Rewinds, Saves, Scenario, Undoes, UndoesPrompt
 
 _GREETING = Write("greet.py", "def greet(name):\n    return 'Hello ' + name\n")
 _COMMENT = Edit("calc.py", "    return a + b\n", "    return a + b  # the sum\n")
@@ -124,4 +124,12 @@ _FORGET = Prompt("Please begin anew", ((Write("anew.sh", "rm -rf .git\n"),), (_F
 GIT = Scenario("git", (_REPOSITORY, _CLEAN, Undoes(_CLEANS), _FORGET, Undoes(_FORGETS)))
 """What an agent did to git comes back: pruned objects, the stash, and then `.git` itself."""
 
-SCENARIOS = {scenario.name: scenario for scenario in (DAY, SUBAGENT, DENIED, BACKGROUND, RUN, EDITOR, GIT)}
+_LIST = Prompt("Please begin a list", ((Write("list.md", "one\n"), Read("README.md")),))
+_WRONG = Prompt("Now go the wrong way", ((Read("calc.py"),), (_COMMENT,), (Shell("echo wrong > wrong.txt"),)))
+_RIGHT = Prompt("Rather go the right way", ((Write("right.txt", "right\n"),),))
+_OLD = Prompt("What was the old way", ((Write("old.txt", "old\n"),),), told=frozenset({"calc.py"}))
+
+REWIND = Scenario("rewind", (_LIST, _WRONG, Rewinds(_WRONG), _RIGHT, Resumes(_LIST), _OLD))
+"""Files and conversation go back to before a prompt and go on from there; the old conversation can be resumed, too."""
+
+SCENARIOS = {scenario.name: scenario for scenario in (DAY, SUBAGENT, DENIED, BACKGROUND, RUN, EDITOR, GIT, REWIND)}
