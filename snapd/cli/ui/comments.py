@@ -1,4 +1,4 @@
-"""Comments on the review screen: their lines in a diff, and the field for what is to be said."""
+"""Comments on the review screen: their lines in a diff, and the field for new texts."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ def comment_lines(
     texts = [f"comment on {printable(comment['file']) + ', ' if with_name else ''}{', '.join(heading)}"]
     if not is_there:
         texts += [f"  | {printable(line)}" for line in comment["lines"].splitlines()]
-    said = [(comment["author"], None, comment["text"])]
-    said += [(reply["author"], reply.get("sessionId"), reply["text"]) for reply in comment["replies"]]
-    for author, session, text in said:
+    remarks = [(comment["author"], None, comment["text"])]
+    remarks += [(reply["author"], reply.get("sessionId"), reply["text"]) for reply in comment["replies"]]
+    for author, session, text in remarks:
         first, *rest = text.splitlines()
         texts += [f"  {'you' if author == 'user' else agent(session)}: {printable(first)}"]
         texts += [f"    {printable(line)}" for line in rest]
