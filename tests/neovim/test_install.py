@@ -85,12 +85,12 @@ def commands() -> list[str]:
 
 def test_the_help_has_every_command_key_and_option() -> None:
     names = commands()
-    assert len(names) == 11
+    assert len(names) == 16
     assert [name for name in names if f"*:{name}*" not in HELP] == []
     config = (PLUGIN / "lua/snapd/config.lua").read_text("utf-8")
     defaults = config[config.index("local DEFAULTS = {") :]
     keys = re.findall(r'    (\w+) = "([^"]+)",', defaults)
-    assert len(keys) == 6
+    assert len(keys) == 7
     for name, key in keys:
         assert re.search(rf"\b{name}\s+{re.escape(key)}\s", HELP), name
         assert f"`{name}`" in PAGE

@@ -126,7 +126,7 @@ def test_a_hunk_that_is_no_longer_so_is_refused(neovim: Callable[..., Neovim], a
       connection = require('snapd.daemon.folders').current()
       local ask = connection.ask
       function connection:ask(method, ...)
-        return method == 'review/file' and coroutine.yield() or ask(self, method, ...)
+        return method == 'review/file' and coroutine.yield(function() end) or ask(self, method, ...)
       end
     """)
     editor.lua_until("return next(connection.pending) == nil")

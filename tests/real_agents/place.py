@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -12,6 +13,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import attrs
 from snapd_client import Client
@@ -131,6 +133,16 @@ class Place:
     def snapd(self, *arguments: str) -> None:
         """Runs `snapd` as its user does."""
         self.run([SNAPD, *arguments])
+
+    def answer(self, *arguments: str) -> Any:
+        """What `snapd` prints with `--json`."""
+        command = [SNAPD, *arguments, "--json"]
+        done = subprocess.run(
+            command, cwd=self.project, env=self.environment, capture_output=True, timeout=WAIT, check=False
+        )
+        if done.returncode != 0:
+            raise Failed(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout + done.stderr!r}")
+        return json.loads(done.stdout)
 
     def passed_over(self) -> str:
         """What hooks said of events that they did not record."""

@@ -15,6 +15,7 @@ from .model.request import Json, strings
 from .model.server import Model
 from .oracle import Oracle, git_state
 from .place import SNAPD, Failed, Place
+<<<<<<< HEAD
 from .scenarios.actions import GO, Action, Awaits, Delegate, Edit, Read, Reply, Shell, Together, Write
 from .scenarios.scenario import (
     Act,
@@ -28,6 +29,10 @@ from .scenarios.scenario import (
     UndoesPrompt,
     Way,
 )
+=======
+from .scenarios.actions import GO, Action, Awaits, Delegate, Edit, Read, Shell, Together, Write
+from .scenarios.scenario import Act, Prepares, Prompt, Resumes, Rewinds, Saves, Undoes, UndoesPrompt, Way
+>>>>>>> ed66ec90e9ebe790dc7916bcaef767039fdc421a
 from .timeline import timeline
 
 _TOLD = re.compile("(?<!:)snapd: (?!snapd keeps).*")
@@ -59,6 +64,10 @@ class Play:
         self._happened: list[Turn | Step | Other] = []
         self._undone: list[tuple[list[Step], str]] = []
         self._git = ""
+        # the session to go on with, None for the last one; and the prompts in the conversation of each
+        self._session: str | None = None
+        self._conversations_of: dict[str | None, list[Prompt]] = {None: []}
+        self._command: list[str] = []
 
     def act(self, act: Act) -> None:
         """Has something happen, and checks what it led to.
@@ -91,6 +100,11 @@ class Play:
             turn = next(turn for turn in self._turns() if turn.prompt is act.prompt)
             self._place.snapd("undo", "--message", turn.found or "", "--yes")
             self._take_back([step for step in turn.all() if not step.undone])
+        elif isinstance(act, Rewinds):
+            self._rewind(act.prompt)
+        elif isinstance(act, Resumes):
+            self._session = self._session_of(act.prompt)
+            return
         else:
             self._place.snapd("redo", "--yes")
             self._do_again()
@@ -122,9 +136,12 @@ class Play:
         self._git = git_state(place.project)
         model.script = (*model.script, *self._conversations(prompt.text, prompt.turns))
         known = len(model.asked)
-        start = Start(prompt.text, bool(self._turns()), prompt.denied, self._way)
+        start = Start(prompt.text, bool(self._turns()), prompt.denied, self._way, self._session)
         variables = {**agent.environment(place.home, model.url), **(agent.denying() if prompt.denied else {})}
         command = [*_BEFORE[self._way], agent.name, *agent.arguments(start)]
+        if self._command and not _has(command, self._command[1:]):
+            raise Failed(f"{self._command} is not how it goes on: {command}")
+        self._command = []
         with place.started(command, variables, speaks=self._way == "acp") as process:
             if self._way == "acp":
                 Editor(process).prompt(str(place.project), prompt.text)
@@ -138,7 +155,12 @@ class Play:
         if turns != [*range(1 if stopped else len(prompt.turns) + 1)]:
             raise Failed(f"it asked for the turns {turns}")
         self._check_told(prompt, bodies)
+<<<<<<< HEAD
         self._check_replies(prompt)
+=======
+        self._check_conversation(bodies)
+        self._conversations_of[self._session].append(prompt)
+>>>>>>> ed66ec90e9ebe790dc7916bcaef767039fdc421a
         turn = Turn(prompt, self._agent.parts_apart)
         self._happened.append(turn)
         before = self._oracle.head()
@@ -150,6 +172,25 @@ class Play:
             turn.steps = [whole]
         if any(step.git for step in turn.all()) and git_state(place.project) == self._git:
             raise Failed("git is as it was before the prompt")
+
+    def _rewind(self, prompt: Prompt) -> None:
+        turns = self._turns()
+        at = next(at for at, turn in enumerate(turns) if turn.prompt is prompt)
+        old = self._session_of(prompt)
+        chat = self._place.answer("rewind", turns[at].found or "", "--yes")["chat"]
+        if "problem" in chat or len(chat["drops"]) != len(turns) - at:
+            raise Failed(f"the conversation does not go back: {chat}")
+        kept = self._conversations_of.pop(self._session)
+        self._conversations_of |= {old: kept, chat["sessionId"]: kept[: kept.index(prompt)]}
+        self._session, self._command = chat["sessionId"], chat["command"]
+        steps = [step for turn in turns[at:] for step in turn.all() if not step.undone]
+        self._take_back(steps, "revert")
+
+    def _session_of(self, prompt: Prompt) -> str:
+        found = next(turn.found for turn in self._turns() if turn.prompt is prompt)
+        with self._place.client() as client:
+            messages = client.request("session/messages", {"prefix": found or ""})["messages"]
+        return str(messages[0]["sessionId"])
 
     def _conversations(self, opening: str, turns: tuple[Together, ...]) -> list[script.Conversation]:
         project = self._place.project
@@ -199,7 +240,7 @@ class Play:
             found.append(Step(who, action, after, self._oracle.changes(before, after), parts, is_of_git))
         return found
 
-    def _take_back(self, steps: list[Step]) -> None:
+    def _take_back(self, steps: list[Step], who: str = "undo") -> None:
         """Takes back steps that are not taken back yet, oldest first, each with its parts."""
         changed = [step for step in steps if step.changes or step.git]
         # what a step did that has parts is what these did
@@ -208,7 +249,7 @@ class Play:
         self._undone.append((changed, commit))
         for step in changed:
             step.undone = True
-        self._others("undo", commit)
+        self._others(who, commit)
 
     def _do_again(self) -> None:
         steps, commit = self._undone.pop()
@@ -251,6 +292,17 @@ class Play:
             if (found["state"], said) != ("resolved", [("agent", action.text)]):
                 raise Failed(f"the comment has not the reply {action.text!r}: {found}")
 
+    def _check_conversation(self, bodies: list[Json]) -> None:
+        """The model sees the prompts of the conversation, with what was done, and no others."""
+        kept = self._conversations_of[self._session]
+        for body in bodies:
+            seen = "\n".join(strings(body))
+            for prompt in (turn.prompt for turn in self._turns()):
+                # Gemini CLI names the files of the folder, whoever made them
+                for text in [prompt.text, *(_new_files(prompt) if prompt in kept else ())]:
+                    if (text in seen) != (prompt in kept):
+                        raise Failed(f"the model {'does not see' if prompt in kept else 'sees'} {text!r}")
+
     def _check(self) -> None:
         passed_over = self._place.passed_over()
         if passed_over:
@@ -280,3 +332,11 @@ class Play:
         for line, (_, what) in zip(found, expected, strict=True):
             if what is not None:
                 what.found = line.id
+
+
+def _has(words: list[str], part: list[str]) -> bool:
+    return any(words[at : at + len(part)] == part for at in range(len(words)))
+
+
+def _new_files(prompt: Prompt) -> list[str]:
+    return [action.file for turn in prompt.turns for action in turn if isinstance(action, Write)]

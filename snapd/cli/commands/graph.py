@@ -9,6 +9,7 @@ from snapd.cli.terminal.naming import (
     agent_name,
     beginning,
     command_of,
+    continues,
     git_line,
     prompt_of,
     session_name,
@@ -265,6 +266,8 @@ class _Picture:
             texts.append((f"{printable(short(session_id))}  ", "dim"))
         if "endedAt" not in session:
             texts.append(("open  ", "green"))
+        if "continues" in session:
+            texts.append((f"{continues(session)}  ", "dim"))
         texts.append((session_name(session), ""))
         cells = self._running()
         cells[self._lanes.index(session_id) + 1] = ("╭", style)

@@ -27,6 +27,7 @@ from snapd.cli.terminal.naming import (
     beginning,
     changed,
     command_of,
+    continues,
     git_line,
     prompt_of,
     session_name,
@@ -101,7 +102,8 @@ def sessions(options: argparse.Namespace) -> int:
 
 def _is_empty_run(session: dict[str, Any]) -> bool:
     """Whether a session has ended and changed nothing, or nothing that can still be undone or redone."""
-    return "origin" not in session and "endedAt" in session and not session["undoable"] and not session["redoable"]
+    is_of_interest = "origin" in session or "endedAt" not in session or "continues" in session
+    return not is_of_interest and not session["undoable"] and not session["redoable"]
 
 
 def table(matches: list[dict[str, Any]], painter: Painter, width: int, now: datetime) -> str:
@@ -144,7 +146,7 @@ def _state(session: dict[str, Any]) -> str:
         return f"from {printable(session['origin']['host'])}{signed}"
     if "takenOver" in session:
         return f"taken over by {printable(session['takenOver']['host'])}"
-    return "ended" if "endedAt" in session else "open"
+    return ", ".join(filter(None, ("ended" if "endedAt" in session else "open", continues(session))))
 
 
 def _table_line(

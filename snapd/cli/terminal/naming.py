@@ -69,6 +69,11 @@ def session_name(session: Any) -> str:
     return "" if name in repeated else one_line(name)
 
 
+def continues(session: Any) -> str:
+    """Says which session's conversation goes on in a session; empty for a new conversation."""
+    return f"continues {printable(short(session['continues']['sessionId']))}" if "continues" in session else ""
+
+
 def changed(files: Sequence[dict[str, Any]]) -> str:
     """Summarizes changed files: one by its name, several by their number and common folder."""
     if not files:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from snapd.cli.terminal.naming import agent_name, git_line, prompt_of, session_name, short, step_text
+from snapd.cli.terminal.naming import agent_name, continues, git_line, prompt_of, session_name, short, step_text
 from snapd.cli.terminal.output import LETTERS, counted, printable, state_spans
 from snapd.cli.terminal.times import WEEK, elapsed, moment
 from snapd.wire.words import OPERATIONS, agent_colour
@@ -51,6 +51,8 @@ def _session(row: Row, now: datetime) -> Spans:
     spans.append((f"{name} " if name else f"{printable(short(session['sessionId']))} ", "" if name else "dim"))
     if "endedAt" not in session:
         spans.append(("open ", "green"))
+    if "continues" in session:
+        spans.append((f"{continues(session)} ", "dim"))
     steps = session["stepCount"]
     return [*spans, (f"{counted(steps, 'step')}  {age(session['startedAt'], now)}", "dim")]
 

@@ -98,6 +98,8 @@ def test_files_and_conversation_go_back_together(claude: Claude) -> None:
 
 def test_the_new_session_is_the_continuation(claude: Claude) -> None:
     new = claude.rewind("three", "--yes", "--json").json["chat"]["sessionId"]
+    shown = f"ended, continues {OLD[:6]}"
+    assert shown in claude.home.ok(claude.root, "sessions")
     claude.session, claude.last = new, None
     claude.prompt("four")
 
@@ -106,6 +108,7 @@ def test_the_new_session_is_the_continuation(claude: Claude) -> None:
     assert session["stepCount"] == 1
     assert "endedAt" not in session
     assert claude.ask("log")["entries"][0]["step"]["sessionId"] == new
+    assert f"open  continues {OLD[:6]}  write four" in claude.home.ok(claude.root, "log")
 
 
 def test_a_dry_run_makes_nothing(claude: Claude) -> None:

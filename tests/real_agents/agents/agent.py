@@ -23,12 +23,14 @@ class Start:
         goes_on: with the session before.
         denied: whatever it would ask the user for.
         way: as of the scenario.
+        session: the one to go on with; None for the last one.
     """
 
     prompt: str
     goes_on: bool
     denied: bool
     way: Way
+    session: str | None = None
 
 
 class Agent(ABC):

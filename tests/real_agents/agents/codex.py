@@ -63,7 +63,7 @@ class Codex(Agent):
         if start.way == "hooks":
             # hooks in its settings that its user has not looked at are left out without a word
             may.append("--dangerously-bypass-hook-trust")
-        return ["exec", *may, *(["resume", "--last"] if start.goes_on else []), start.prompt]
+        return ["exec", *may, *(["resume", start.session or "--last"] if start.goes_on else []), start.prompt]
 
     def call(self, action: Action, project: Path) -> Call:
         if isinstance(action, Write):

@@ -42,7 +42,7 @@ class Gemini(Agent):
             "--prompt",
             start.prompt,
             *([] if start.denied else ["--yolo"]),
-            *(["--resume", "latest"] if start.goes_on else []),
+            *(["--resume", start.session or "latest"] if start.goes_on else []),
         ]
 
     def call(self, action: Action, project: Path) -> Call:

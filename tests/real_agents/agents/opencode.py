@@ -65,7 +65,8 @@ class OpenCode(Agent):
 
     def arguments(self, start: Start) -> list[str]:
         # a word with spaces in it would be put in quotes
-        return ["run", *(["--continue"] if start.goes_on else []), *start.prompt.split()]
+        session = ["--continue"] if start.session is None else ["-s", start.session]
+        return ["run", *(session if start.goes_on else []), *start.prompt.split()]
 
     def call(self, action: Action, project: Path) -> Call:
         if isinstance(action, Read):

@@ -38,11 +38,12 @@ class Qwen(Agent):
         return {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "dummy", "OPENAI_MODEL": "scripted"}
 
     def arguments(self, start: Start) -> list[str]:
+        session = ["--continue"] if start.session is None else ["--resume", start.session]
         return [
             "--prompt",
             start.prompt,
             *([] if start.denied else ["--yolo"]),
-            *(["--continue"] if start.goes_on else []),
+            *(session if start.goes_on else []),
         ]
 
     def call(self, action: Action, project: Path) -> Call:

@@ -84,11 +84,29 @@ class UndoesPrompt:
 
 
 @attrs.frozen
+class Rewinds:
+    """The user takes files and conversation back to before a prompt, and goes on with the command that is printed."""
+
+    prompt: Prompt
+
+
+@attrs.frozen
+class Resumes:
+    """The user goes on with the session that a prompt was in."""
+
+    prompt: Prompt
+
+
+@attrs.frozen
 class Redoes:
     """The user has what was taken back last done again."""
 
 
+<<<<<<< HEAD
 Act: TypeAlias = Prompt | Saves | Prepares | Comments | Restarts | AnotherAgent | Undoes | UndoesPrompt | Redoes
+=======
+Act: TypeAlias = Prompt | Saves | Prepares | Undoes | UndoesPrompt | Rewinds | Resumes | Redoes
+>>>>>>> ed66ec90e9ebe790dc7916bcaef767039fdc421a
 
 
 Way: TypeAlias = Literal["hooks", "run", "acp"]

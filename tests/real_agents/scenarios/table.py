@@ -10,6 +10,8 @@ from .scenario import (
     Prompt,
     Redoes,
     Restarts,
+    Resumes,
+    Rewinds,
     Saves,
     Scenario,
     Undoes,
@@ -135,6 +137,14 @@ _FORGET = Prompt("Please begin anew", ((Write("anew.sh", "rm -rf .git\n"),), (_F
 GIT = Scenario("git", (_REPOSITORY, _CLEAN, Undoes(_CLEANS), _FORGET, Undoes(_FORGETS)))
 """What an agent did to git comes back: pruned objects, the stash, and then `.git` itself."""
 
+_LIST = Prompt("Please begin a list", ((Write("list.md", "one\n"), Read("README.md")),))
+_WRONG = Prompt("Now go the wrong way", ((Read("calc.py"),), (_COMMENT,), (Shell("echo wrong > wrong.txt"),)))
+_RIGHT = Prompt("Rather go the right way", ((Write("right.txt", "right\n"),),))
+_OLD = Prompt("What was the old way", ((Write("old.txt", "old\n"),),), told=frozenset({"calc.py"}))
+
+REWIND = Scenario("rewind", (_LIST, _WRONG, Rewinds(_WRONG), _RIGHT, Resumes(_LIST), _OLD))
+"""Files and conversation go back to before a prompt and go on from there; the old conversation can be resumed, too."""
+
 _SAYS = "Use sum() here, please."
 
 COMMENT = Scenario(
@@ -174,5 +184,6 @@ OVERLAP = Scenario(
 """Two agents in one folder: the second hears of it before it edits."""
 
 SCENARIOS = {
-    scenario.name: scenario for scenario in (DAY, SUBAGENT, DENIED, BACKGROUND, RUN, EDITOR, GIT, COMMENT, OVERLAP)
+    scenario.name: scenario
+    for scenario in (DAY, SUBAGENT, DENIED, BACKGROUND, RUN, EDITOR, GIT, REWIND, COMMENT, OVERLAP)
 }

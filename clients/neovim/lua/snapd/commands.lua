@@ -62,6 +62,45 @@ local COMMANDS = {
     end,
   },
   {
+    name = "SnapdComment",
+    desc = "Comment on the line, or on lines, for the agent that wrote them",
+    options = { nargs = "*", range = true },
+    run = function(given)
+      require("snapd.review.comments").comment(given.line1, given.line2, given.args)
+    end,
+  },
+  {
+    name = "SnapdReply",
+    desc = "Reply to the comment under the cursor",
+    options = { nargs = "*" },
+    run = function(given)
+      require("snapd.review.comments").reply(given.args)
+    end,
+  },
+  {
+    name = "SnapdResolve",
+    desc = "Resolve the comment under the cursor; with !, reopen the one resolved last",
+    options = { bang = true },
+    run = function(given)
+      require("snapd.review.comments").resolve(given.bang)
+    end,
+  },
+  {
+    name = "SnapdShowComment",
+    desc = "Show the whole comment under the cursor",
+    run = function()
+      require("snapd.review.comments").show()
+    end,
+  },
+  {
+    name = "SnapdComments",
+    desc = "List the open comments in the quickfix list; with !, the resolved ones, too",
+    options = { bang = true },
+    run = function(given)
+      require("snapd.review.comments").list(folders.current(), given.bang)
+    end,
+  },
+  {
     name = "SnapdBlame",
     desc = "Show or hide who wrote the line under the cursor",
     run = function()

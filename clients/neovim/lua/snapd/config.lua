@@ -9,6 +9,7 @@ local M = {}
 ---@field undo_hunk string|false
 ---@field show_hunk string|false
 ---@field blame string|false
+---@field comment string|false
 
 ---@class snapd.Options
 ---@field cmd string[] the command that speaks with the daemon on its stdin and stdout
@@ -40,6 +41,7 @@ local DEFAULTS = {
     undo_hunk = "<leader>su",
     show_hunk = "<leader>sp",
     blame = "<leader>sb",
+    comment = "<leader>sc",
   },
 }
 

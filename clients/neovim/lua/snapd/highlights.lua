@@ -20,6 +20,7 @@ local GROUPS = {
   SnapdConflict = "DiagnosticError",
   SnapdKey = "Special",
   SnapdBlame = "NonText",
+  SnapdComment = "DiagnosticInfo",
 }
 
 --- The group of an agent: the colour that the agent has everywhere.

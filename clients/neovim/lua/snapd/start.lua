@@ -2,6 +2,7 @@
 
 local blame = require("snapd.blame")
 local commands = require("snapd.commands")
+local comments = require("snapd.review.comments")
 local documents = require("snapd.documents")
 local folders = require("snapd.daemon.folders")
 local highlights = require("snapd.highlights")
@@ -21,6 +22,7 @@ local function attach(buf)
     reload.forget(buf)
     reload.look(connection)
     marks.refresh(connection)
+    comments.refresh(connection)
   end
 end
 
@@ -30,6 +32,7 @@ local function look_again(buf)
   for _, connection in ipairs(folders.all()) do
     if connection:has(buf) then
       marks.refresh(connection)
+      comments.refresh(connection)
     end
   end
   blame.changed(buf)
@@ -55,6 +58,7 @@ function M.begin()
   folders.on_new(function(connection)
     reload.watch(connection)
     marks.watch(connection)
+    comments.watch(connection)
     blame.watch(connection)
   end)
   on("ColorScheme", nil, highlights.define, "define the highlight groups")
@@ -65,6 +69,7 @@ function M.begin()
   on({ "CursorMoved", "BufEnter", "TextChanged" }, nil, blame.moved, "show who wrote the line")
   on("BufUnload", nil, function(buf)
     marks.forget(buf)
+    comments.forget(buf)
     reload.forget(buf)
     blame.changed(buf)
     folders.detach(buf)

@@ -2,6 +2,7 @@
 
 local config = require("snapd.config")
 local connection = require("snapd.daemon.connection")
+local errors = require("snapd.errors")
 
 local M = {}
 
@@ -101,6 +102,34 @@ function M.buffer_of(path)
     end
   end
   return nil
+end
+
+--- The current buffer as a file of a folder; raises an error if it is none.
+---@return snapd.Connection
+---@return integer buf
+---@return string path
+function M.here()
+  local buf = vim.api.nvim_get_current_buf()
+  local found = M.of_buffer(buf)
+  local path = M.path_of(buf)
+  if not found or not path then
+    error(errors.new("This buffer is no file of a folder that snapd knows."), 0)
+  end
+  return found, buf, path
+end
+
+--- The visible buffers of a connection.
+---@param of snapd.Connection
+---@return integer[]
+function M.visible(of)
+  local found = {}
+  for _, window in ipairs(vim.api.nvim_list_wins()) do
+    local buf = vim.api.nvim_win_get_buf(window)
+    if of:has(buf) and not vim.list_contains(found, buf) then
+      found[#found + 1] = buf
+    end
+  end
+  return found
 end
 
 --- Reports the buffer of a file to the daemon.

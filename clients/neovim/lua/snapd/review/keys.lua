@@ -8,6 +8,7 @@ local M = {}
 ---@field plug string
 ---@field run fun()
 ---@field desc string
+---@field visual? boolean whether it is also for selected lines
 
 ---@type table<string, snapd.Mapping>
 local MAPPINGS = {
@@ -53,12 +54,31 @@ local MAPPINGS = {
       require("snapd.blame").toggle()
     end,
   },
+  comment = {
+    plug = "<Plug>(snapd-comment)",
+    desc = "comment on the line, or the selected lines",
+    visual = true,
+    run = function()
+      local first, last = vim.fn.line("v"), vim.fn.line(".")
+      if vim.api.nvim_get_mode().mode ~= "n" then
+        vim.api.nvim_feedkeys(vim.keycode("<Esc>"), "nx", false)
+      end
+      require("snapd.review.comments").comment(math.min(first, last), math.max(first, last), "")
+    end,
+  },
 }
+
+--- The modes that a mapping is for.
+---@param mapping snapd.Mapping
+---@return string[]
+local function modes(mapping)
+  return mapping.visual and { "n", "x" } or { "n" }
+end
 
 --- Makes what users map other keys to.
 function M.define()
   for _, mapping in pairs(MAPPINGS) do
-    vim.keymap.set("n", mapping.plug, mapping.run, { silent = true, desc = "snapd: " .. mapping.desc })
+    vim.keymap.set(modes(mapping), mapping.plug, mapping.run, { silent = true, desc = "snapd: " .. mapping.desc })
   end
 end
 
@@ -71,7 +91,7 @@ function M.map(buf)
     end)
     if key and not taken then
       local mapping = MAPPINGS[name]
-      vim.keymap.set("n", key, function()
+      vim.keymap.set(modes(mapping), key, function()
         -- ]s and [s go to misspelled words if spell checking is on
         if vim.wo.spell and (key == "]s" or key == "[s") then
           vim.cmd.normal({ vim.v.count1 .. key, bang = true })

@@ -122,26 +122,12 @@ local function read(connection, buf)
   end
 end
 
---- The visible buffers of a connection.
----@param connection snapd.Connection
----@return integer[]
-local function visible(connection)
-  local found = {}
-  for _, window in ipairs(vim.api.nvim_list_wins()) do
-    local buf = vim.api.nvim_win_get_buf(window)
-    if connection:has(buf) and not vim.list_contains(found, buf) then
-      found[#found + 1] = buf
-    end
-  end
-  return found
-end
-
 --- Schedules a new read of what is pending in the visible buffers.
 ---@param connection snapd.Connection
 function M.refresh(connection)
   if not refreshers[connection] then
     refreshers[connection] = task.coalesced(GATHERING, function()
-      for _, buf in ipairs(visible(connection)) do
+      for _, buf in ipairs(folders.visible(connection)) do
         read(connection, buf)
       end
     end, function(err)

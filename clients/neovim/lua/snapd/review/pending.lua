@@ -34,20 +34,6 @@ function M.sides(connection, file)
   return { before = documents.open(connection, "baseline", path), after = after }
 end
 
---- The current buffer as a file of a folder; raises an error if it is none.
----@return snapd.Connection
----@return integer buf
----@return string path
-local function here()
-  local buf = vim.api.nvim_get_current_buf()
-  local connection = folders.of_buffer(buf)
-  local path = folders.path_of(buf)
-  if not connection or not path then
-    error(errors.new("This buffer is no file of a folder that snapd knows."), 0)
-  end
-  return connection, buf, path
-end
-
 ---@param buf integer
 local function need_saved(buf)
   if vim.bo[buf].modified then
@@ -58,7 +44,7 @@ end
 --- Compares the file in the current window with its baseline.
 function M.compare()
   task.start("compare the file with its baseline", function()
-    local connection, buf, path = here()
+    local connection, buf, path = folders.here()
     local sides = { before = documents.open(connection, "baseline", path), after = buf }
     diff.show(sides, vim.fs.basename(path), "pending")
   end)
@@ -100,7 +86,7 @@ end
 --- Keeps the hunk under the cursor.
 function M.keep_hunk()
   task.start("keep the hunk", function()
-    local connection, buf = here()
+    local connection, buf = folders.here()
     local file, hunk = hunk_under_cursor(connection, buf)
     connection:ask("review/keep", params_of(file, hunk), buf)
     marks.read(connection, buf)
@@ -112,7 +98,7 @@ end
 --- Undoes the hunk under the cursor.
 function M.undo_hunk()
   task.start("undo the hunk", function()
-    local connection, buf = here()
+    local connection, buf = folders.here()
     local file, hunk = hunk_under_cursor(connection, buf)
     act.at_once(connection, {
       aim = "undo the hunk",
@@ -146,7 +132,7 @@ end
 --- Shows the hunk under the cursor: who made it, and the lines that went and came.
 function M.show_hunk()
   task.start("show the hunk", function()
-    local connection, buf = here()
+    local connection, buf = folders.here()
     local file, hunk = hunk_under_cursor(connection, buf)
     local lines = makers(connection, hunk.owners)
     local groups = { ["+"] = "SnapdAdded", ["-"] = "SnapdDeleted" }
@@ -216,7 +202,7 @@ end
 ---@return snapd.Connection
 ---@return table file
 local function file_here()
-  local connection, buf, path = here()
+  local connection, buf, path = folders.here()
   need_saved(buf)
   local file = connection:ask("review/file", { file = files.uri(path) }, buf)
   if #file.owners == 0 then
