@@ -15,7 +15,6 @@ from .model.request import Json, strings
 from .model.server import Model
 from .oracle import Oracle, git_state
 from .place import SNAPD, Failed, Place
-<<<<<<< HEAD
 from .scenarios.actions import GO, Action, Awaits, Delegate, Edit, Read, Reply, Shell, Together, Write
 from .scenarios.scenario import (
     Act,
@@ -24,15 +23,13 @@ from .scenarios.scenario import (
     Prepares,
     Prompt,
     Restarts,
+    Resumes,
+    Rewinds,
     Saves,
     Undoes,
     UndoesPrompt,
     Way,
 )
-=======
-from .scenarios.actions import GO, Action, Awaits, Delegate, Edit, Read, Shell, Together, Write
-from .scenarios.scenario import Act, Prepares, Prompt, Resumes, Rewinds, Saves, Undoes, UndoesPrompt, Way
->>>>>>> ed66ec90e9ebe790dc7916bcaef767039fdc421a
 from .timeline import timeline
 
 _TOLD = re.compile("(?<!:)snapd: (?!snapd keeps).*")
@@ -155,12 +152,9 @@ class Play:
         if turns != [*range(1 if stopped else len(prompt.turns) + 1)]:
             raise Failed(f"it asked for the turns {turns}")
         self._check_told(prompt, bodies)
-<<<<<<< HEAD
         self._check_replies(prompt)
-=======
         self._check_conversation(bodies)
         self._conversations_of[self._session].append(prompt)
->>>>>>> ed66ec90e9ebe790dc7916bcaef767039fdc421a
         turn = Turn(prompt, self._agent.parts_apart)
         self._happened.append(turn)
         before = self._oracle.head()

@@ -38,14 +38,9 @@ class Claude(Agent):
 
     def arguments(self, start: Start) -> list[str]:
         # what it would ask for is denied where nobody is asked
-<<<<<<< HEAD
         may = [] if start.denied else ["--permission-mode", "acceptEdits", "--allowedTools", "Bash", self.reply]
-        return ["--print", start.prompt, *(["--continue"] if start.goes_on else []), *may]
-=======
-        may = [] if start.denied else ["--permission-mode", "acceptEdits", "--allowedTools", "Bash"]
         session = ["--continue"] if start.session is None else ["--resume", start.session]
         return ["--print", start.prompt, *(session if start.goes_on else []), *may]
->>>>>>> ed66ec90e9ebe790dc7916bcaef767039fdc421a
 
     def call(self, action: Action, project: Path) -> Call:
         if isinstance(action, Read):

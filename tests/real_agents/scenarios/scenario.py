@@ -102,11 +102,9 @@ class Redoes:
     """The user has what was taken back last done again."""
 
 
-<<<<<<< HEAD
-Act: TypeAlias = Prompt | Saves | Prepares | Comments | Restarts | AnotherAgent | Undoes | UndoesPrompt | Redoes
-=======
-Act: TypeAlias = Prompt | Saves | Prepares | Undoes | UndoesPrompt | Rewinds | Resumes | Redoes
->>>>>>> ed66ec90e9ebe790dc7916bcaef767039fdc421a
+Act: TypeAlias = (
+    Prompt | Saves | Prepares | Comments | Restarts | AnotherAgent | Undoes | UndoesPrompt | Rewinds | Resumes | Redoes
+)
 
 
 Way: TypeAlias = Literal["hooks", "run", "acp"]
