@@ -101,7 +101,7 @@ class Workspace:
         self.blame = blame = Blame(writer, store, looking, attributor, texts, NoteAttribution(seams.notes))
         places = Places(timeline, attributor)
         self.comments = comments = Comments(
-            writer, store, looking, places, texts, blame, sessions, on_change=feed.look_soon
+            timeline, store, texts, places, sessions, writer, store, looking, blame, on_change=feed.look_soon
         )
         found = Overlaps(store, attributor)
         self.overlaps = overlaps = OverlapViews(writer, store, looking, found, blame, sessions, changes)

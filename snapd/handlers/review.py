@@ -118,12 +118,12 @@ def list_comments(context: Context, params: wire.ReviewCommentsParams) -> wire.R
     paged = convert.PagedRequest(params)
     path = None if params.file is None else convert.path(context, params.file, "file")
     state = None if params.state == "all" else params.state
-    page = context.workspace.comments.page(
-        path, params.session_id, state, context.call, after=paged.number() or 0, limit=params.limit
-    )
+    workspace, session_id = context.workspace, params.session_id
+    comments = workspace.comments if session_id is None else workspace.readers.of_session(session_id).comments
+    page = comments.page(path, params.session_id, state, context.call, after=paged.number() or 0, limit=params.limit)
     return wire.ReviewCommentsResult(
         comments=[to_comment(context, view) for view in page.views],
-        news_id=None if params.session_id is None else context.workspace.comments.news_id(params.session_id, page),
+        news_id=None if session_id is None else comments.news_id(session_id, page),
         next_cursor=paged.optional_cursor(page.after),
     )
 

@@ -9,6 +9,7 @@ from itertools import chain, islice
 import attrs
 
 from snapd.core.actions.compare import NetChanges
+from snapd.core.actions.review.comments import CommentViews
 from snapd.core.actions.step_changes import SessionViews, StepChanges
 from snapd.core.answers import Page, SessionOrigin, SessionView, StepView
 from snapd.core.compare.text import TextDiffer
@@ -41,6 +42,7 @@ class FetchedReader:
         self.changes = StepChanges(fetched.objects, timeline, texts)
         self.views = SessionViews(timeline, self.changes)
         self.net_changes = NetChanges(fetched.objects, timeline, self.changes, self.views, texts)
+        self.comments = CommentViews.of_timeline(timeline, fetched.objects, self.changes, self.views)
         self._signature = signature
 
     def signature(self, call: Call) -> SignatureStatus | None:
@@ -203,6 +205,7 @@ class Reader:
 
     views: SessionViews
     net_changes: NetChanges
+    comments: CommentViews
 
 
 @attrs.frozen

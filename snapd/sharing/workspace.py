@@ -41,7 +41,7 @@ class SharedWorkspace(Workspace):
         self.pushing = Push(store, sessions, changes, remote_sessions, secret_rules)
         self.pruning = Prune(store.timeline, remote_sessions)
         self.fetched = FetchedSessions(remote_sessions, seams.texts)
-        self.readers = Readers(store, Reader(sessions, self.net_changes), self.fetched)
+        self.readers = Readers(store, Reader(sessions, self.net_changes, self.comments), self.fetched)
         self.handover = HandOver(writer, store, changes, remote_sessions, self.pushing)
         self.takeover = TakeOver(writer, store, sessions, self.undo_planner, remote_sessions, self.runner)
         self.applier = Apply(writer, store, sessions, self.undo_planner, self.fetched, self.runner)

@@ -87,7 +87,9 @@ def play(run: Run) -> bool:
     try:
         with running() as model, new_place() as place:
             try:
-                place.settle(run.agent, run.program, model.url, installed=run.scenario.way == "hooks")
+                scenario = run.scenario
+                is_installed = scenario.way == "hooks"
+                place.settle(run.agent, run.program, model.url, installed=is_installed, has_tools=scenario.has_tools)
                 play = Play(run.agent, model, place, run.scenario.way)
                 for act in run.scenario.acts:
                     play.act(act)

@@ -113,7 +113,7 @@ class Place:
             said = output.read_text("utf-8", "replace")
             raise Failed(f"{' '.join(command)} ended with {code}:\n{said[-3000:]}")
 
-    def settle(self, agent: Agent, program: Path, url: str, *, installed: bool) -> None:
+    def settle(self, agent: Agent, program: Path, url: str, *, installed: bool, has_tools: bool) -> None:
         """Has an agent here, as its user does who wants its steps: the program, its settings, its hooks.
 
         Args:
@@ -121,9 +121,11 @@ class Place:
             program: of it, wherever it is.
             url: of the model, without a path.
             installed: whether it gets hooks.
+            has_tools: whether it gets snapd's MCP server.
         """
         (self.above / "bin" / agent.name).symlink_to(program)
-        for name, text in agent.settings(self.home, url).items():
+        settings = agent.settings(self.home, url)
+        for name, text in (agent.with_tools(settings, SNAPD) if has_tools else settings).items():
             _write(self.home / name, text)
         if installed:
             self.snapd("agent", "install", agent.name)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import html
 import re
+from pathlib import Path
 
 from .agents.agent import Agent, Start
 from .editor import Editor
@@ -13,12 +15,28 @@ from .model.request import Json, strings
 from .model.server import Model
 from .oracle import Oracle, git_state
 from .place import SNAPD, Failed, Place
-from .scenarios.actions import GO, Action, Awaits, Delegate, Edit, Read, Shell, Together, Write
-from .scenarios.scenario import Act, Prepares, Prompt, Resumes, Rewinds, Saves, Undoes, UndoesPrompt, Way
+from .scenarios.actions import GO, Action, Awaits, Delegate, Edit, Read, Reply, Shell, Together, Write
+from .scenarios.scenario import (
+    Act,
+    AnotherAgent,
+    Comments,
+    Prepares,
+    Prompt,
+    Restarts,
+    Resumes,
+    Rewinds,
+    Saves,
+    Undoes,
+    UndoesPrompt,
+    Way,
+)
 from .timeline import timeline
 
-_TOLD = re.compile("(?<!:)snapd: .*")
-"""How everything begins that an agent is told; not the skill of the plugin, which Claude Code calls snapd:snapd."""
+_TOLD = re.compile("(?<!:)snapd: (?!snapd keeps).*")
+"""How everything begins that an agent is told.
+
+Not the skill of the plugin, which Claude Code calls snapd:snapd, and not what Codex says of the MCP server.
+"""
 _BEFORE: dict[Way, list[str]] = {"hooks": [], "run": [SNAPD, "run", "--"], "acp": [SNAPD, "acp", "--"]}
 _KINDS: dict[type[Action], str] = {Write: "edit", Edit: "edit", Shell: "execute"}
 """What the Agent Client Protocol calls tools."""
@@ -40,7 +58,7 @@ class Play:
         self._place = place
         self._way = way
         self._oracle = Oracle(place.project, place.above / "oracle", place.temporary)
-        self._happened: list[Turn | Other] = []
+        self._happened: list[Turn | Step | Other] = []
         self._undone: list[tuple[list[Step], str]] = []
         self._git = ""
         # the session to go on with, None for the last one; and the prompts in the conversation of each
@@ -60,6 +78,12 @@ class Play:
             for name, text in act.files.items():
                 self._place.write(name, text)
             self._others("you", self._oracle.save(act.files))
+        elif isinstance(act, Comments):
+            self._comment(act)
+        elif isinstance(act, Restarts):
+            self._place.snapd("stop")
+        elif isinstance(act, AnotherAgent):
+            self._write_as_another(act)
         elif isinstance(act, Prepares):
             self._place.run(["sh", "-ec", act.script])
             return
@@ -82,6 +106,22 @@ class Play:
             self._place.snapd("redo", "--yes")
             self._do_again()
         self._check()
+
+    def _comment(self, act: Comments) -> None:
+        with self._place.client() as client:
+            made = client.review_comment(file=act.file, start=act.line, text=act.text)
+        if "sessionId" not in made:
+            raise Failed(f"the comment is for nobody: {made}")
+
+    def _write_as_another(self, act: AnotherAgent) -> None:
+        with self._place.client() as client:
+            client.session_start(session_id="another", agent="another")
+            begun = client.step_begin("another", tool="write")
+            self._place.write(act.file, act.text)
+            client.step_end(begun["stepId"])
+        before = self._oracle.head()
+        commit = self._oracle.save({act.file: act.text})
+        self._happened.append(Step("another write", None, commit, self._oracle.changes(before, commit)))
 
     def _turns(self) -> list[Turn]:
         return [each for each in self._happened if isinstance(each, Turn)]
@@ -112,6 +152,7 @@ class Play:
         if turns != [*range(1 if stopped else len(prompt.turns) + 1)]:
             raise Failed(f"it asked for the turns {turns}")
         self._check_told(prompt, bodies)
+        self._check_replies(prompt)
         self._check_conversation(bodies)
         self._conversations_of[self._session].append(prompt)
         turn = Turn(prompt, self._agent.parts_apart)
@@ -149,7 +190,7 @@ class Play:
         project = self._place.project
         said = []
         for number, actions in enumerate(turns):
-            calls = [self._agent.call(each, project) for each in actions if not isinstance(each, Awaits)]
+            calls = [self._call(each, project) for each in actions if not isinstance(each, Awaits)]
             after = [project / each.file for each in actions if isinstance(each, Awaits)]
             lets = [self._place.temporary / GO] if after else []
             said.append(script.Turn(f"This is turn {number}.", tuple(calls), tuple(lets), tuple(after)))
@@ -159,6 +200,14 @@ class Play:
                 if isinstance(each, Delegate):
                     found += self._conversations(each.task, each.turns)
         return found
+
+    def _call(self, action: Action, project: Path) -> script.Call:
+        if not isinstance(action, Reply):
+            return self._agent.call(action, project)
+        with self._place.client() as client:
+            comments = client.review_comments()["comments"]
+        (comment_id,) = [each["commentId"] for each in comments if each["text"] == action.comment]
+        return script.Call(self._agent.reply, {"comment": comment_id[:8], "text": action.text, "resolve": True})
 
     def _steps(self, actions: Together, denied: bool) -> list[Step]:
         """The steps of one answer, which the oracle carries out."""
@@ -172,7 +221,7 @@ class Play:
             parts = []
             if isinstance(action, Delegate):
                 parts = [step for below in action.turns for step in self._steps(below, denied)]
-            elif not isinstance(action, Read) and not denied and not is_of_git:
+            elif not isinstance(action, Read | Reply) and not denied and not is_of_git:
                 self._oracle.carry_out(action)
             if type(action) not in agent.tools:
                 continue
@@ -215,9 +264,27 @@ class Play:
             said = [match[0] for text in strings(body) if (match := _TOLD.search(text))]
             named = {name for name in known if any(name in text for text in said)}
             of_git = any("Git was moved: " in text for text in said)
-            is_told = bool(prompt.told) or prompt.told_of_git
+            is_told = bool(prompt.told or prompt.comment) or prompt.told_of_git
             if named != prompt.told or of_git != prompt.told_of_git or len(said) != is_told:
                 raise Failed(f"it is told {said}, and not of {', '.join(prompt.told) or 'nothing'}")
+            # Gemini CLI and Qwen Code escape what hooks say
+            texts = [html.unescape(text) for text in strings(body)]
+            comments = [text for text in texts if prompt.comment and f"\n> {prompt.comment}\n" in text]
+            overlaps = [text for text in texts if "snapd: another agent changed files" in text]
+            if (len(comments), len(overlaps)) != (bool(prompt.comment), prompt.overlaps):
+                raise Failed(f"it is told of the comments {comments} and of the overlaps {overlaps}: {said}")
+
+    def _check_replies(self, prompt: Prompt) -> None:
+        replies = [action for actions in prompt.turns for action in actions if isinstance(action, Reply)]
+        if not replies:
+            return
+        with self._place.client() as client:
+            comments = client.review_comments(state="all")["comments"]
+        for action in replies:
+            (found,) = [each for each in comments if each["text"] == action.comment]
+            said = [(each["author"], each["text"]) for each in found["replies"]]
+            if (found["state"], said) != ("resolved", [("agent", action.text)]):
+                raise Failed(f"the comment has not the reply {action.text!r}: {found}")
 
     def _check_conversation(self, bodies: list[Json]) -> None:
         """The model sees the prompts of the conversation, with what was done, and no others."""
@@ -245,6 +312,8 @@ class Play:
         for each in happened:
             if isinstance(each, Turn):
                 expected += [(each.line(), each), *(line for step in each.steps for line in step.lines())]
+            elif isinstance(each, Step):
+                expected += each.lines()
             else:
                 expected.append((each.line(), None))
         with self._place.client() as client:

@@ -62,6 +62,9 @@ y            keep the hunk, the file, the folder, or all
 u            undo the hunk, the file, the folder, or all
 Space        choose the hunk, or no longer; then y
              and u are about all that are chosen
+c            comment on the line, for the agent that wrote it;
+             on the head of a hunk, on what it added
+r x          reply to the comment of the cursor; resolve it
 g G          first line, last line
 v Esc        back to the history
 q            leave

@@ -26,7 +26,7 @@ from snapd.model.timeline import (
     StepId,
 )
 from snapd.store.object_store import ObjectStore
-from snapd.store.timeline.timeline import Timeline
+from snapd.store.timeline.timeline import Timeline, TimelineView
 
 Authors = Callable[[Iterable[StepId]], dict[StepId, Author]]
 
@@ -108,7 +108,7 @@ class FileChange:
         return self.by_git or self.operation is not None
 
 
-def list_files(timeline: Timeline, objects: ObjectStore, call: Call) -> None:
+def list_files(timeline: TimelineView, objects: ObjectStore, call: Call) -> None:
     """Lists the files of all events not listed yet, see `Timeline.list_files`; of some of them if cancelled."""
     while numbers := timeline.unlisted(_EVENTS_AT_ONCE):
         files: dict[int, Sequence[FileChangeRow]] = {}
@@ -153,7 +153,7 @@ class Attributor:
     not.
     """
 
-    _timeline: Timeline
+    _timeline: TimelineView
     _authors: Authors
     _is_elsewhere: Callable[[RelPath], bool]
 

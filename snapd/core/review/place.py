@@ -10,7 +10,7 @@ from snapd.core.review.changes import Attributor, FileChange, LineWriter, Texts,
 from snapd.core.review.fold import FileFold
 from snapd.model.snapshot import ObjectId, RelPath
 from snapd.model.timeline import Comment, FileChangeRow
-from snapd.store.timeline.timeline import Timeline
+from snapd.store.timeline.timeline import TimelineView
 
 _MARK = LineWriter("unknown", ("comment",))
 """Stands for the writer of the lines that were commented on. No other line has this one."""
@@ -71,7 +71,7 @@ class _Followed:
 class Places:
     """Follows the lines of comments through the changes of their files, whose events are listed."""
 
-    _timeline: Timeline
+    _timeline: TimelineView
     _attributor: Attributor
     _known: dict[str, tuple[int, _Followed]] = attrs.field(factory=dict, init=False)
 

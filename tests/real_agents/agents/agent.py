@@ -40,6 +40,7 @@ class Agent(ABC):
         name: as snapd names it; also of the folder in `packages` that says what to install.
         program: its path below the folder that it is installed in.
         most_mib: how much it may take there.
+        reply: what its model calls the tool `reply` of snapd's MCP server.
         tools: for each kind of action that is a step, the tool that snapd records.
         abilities: what some agents can and others cannot; scenarios name what they need.
         asks: whether it tries what its user would have to allow; others do not offer the model such tools at all.
@@ -50,6 +51,7 @@ class Agent(ABC):
     name: ClassVar[str]
     program: ClassVar[str]
     most_mib: ClassVar[int]
+    reply: ClassVar[str] = "mcp__snapd__reply"
     tools: ClassVar[Mapping[type[Action], str]]
     abilities: ClassVar[frozenset[str]] = frozenset()
     asks: ClassVar[bool] = True
@@ -64,6 +66,10 @@ class Agent(ABC):
             url: of the model, without a path.
         """
         return {}
+
+    @abstractmethod
+    def with_tools(self, settings: dict[str, str], snapd: str) -> dict[str, str]:
+        """Its settings, with snapd's MCP server among them; `snapd` is its program."""
 
     @abstractmethod
     def environment(self, home: Path, url: str) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
@@ -21,6 +22,9 @@ class Claude(Agent):
     tools: ClassVar[Mapping[type[Action], str]] = {Write: "Write", Edit: "Edit", Shell: "Bash", Delegate: "Agent"}
     abilities = frozenset({"background", "delegate", "run"})
 
+    def with_tools(self, settings: dict[str, str], snapd: str) -> dict[str, str]:
+        return {".claude.json": json.dumps({"mcpServers": {"snapd": {"command": snapd, "args": ["mcp"]}}})}
+
     def environment(self, home: Path, url: str) -> dict[str, str]:
         return {
             "ANTHROPIC_BASE_URL": url,
@@ -34,7 +38,7 @@ class Claude(Agent):
 
     def arguments(self, start: Start) -> list[str]:
         # what it would ask for is denied where nobody is asked
-        may = [] if start.denied else ["--permission-mode", "acceptEdits", "--allowedTools", "Bash"]
+        may = [] if start.denied else ["--permission-mode", "acceptEdits", "--allowedTools", "Bash", self.reply]
         session = ["--continue"] if start.session is None else ["--resume", start.session]
         return ["--print", start.prompt, *(session if start.goes_on else []), *may]
 

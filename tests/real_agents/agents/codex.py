@@ -26,6 +26,14 @@ enabled = false
 """
 
 
+_SERVER = """\
+[mcp_servers.snapd]
+command = "{snapd}"
+args = ["mcp"]
+env_vars = ["XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "SNAPD_DATA_DIR", "SNAPD_RUNTIME_DIR"]
+"""
+
+
 class Codex(Agent):
     """In `exec`; it has a shell and patches, and runs all calls of one answer at once."""
 
@@ -43,6 +51,9 @@ class Codex(Agent):
 
     def settings(self, home: Path, url: str) -> dict[str, str]:
         return {".codex/config.toml": _CONFIG.format(url=url)}
+
+    def with_tools(self, settings: dict[str, str], snapd: str) -> dict[str, str]:
+        return {".codex/config.toml": settings[".codex/config.toml"] + _SERVER.format(snapd=snapd)}
 
     def environment(self, home: Path, url: str) -> dict[str, str]:
         return {"SCRIPTED_KEY": "dummy", "CODEX_HOME": str(home / ".codex")}

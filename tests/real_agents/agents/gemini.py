@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from tests.real_agents.model.script import Call
-from tests.real_agents.scenarios.actions import Action, Delegate, Edit, Read, Shell, Write
+from tests.real_agents.scenarios.actions import Action, Delegate, Edit, Read, Reply, Shell, Write
 
 from .agent import Agent, Start
 
@@ -19,6 +19,7 @@ class Gemini(Agent):
     name = "gemini"
     program = "node_modules/@google/gemini-cli/bundle/gemini.js"
     most_mib = 150
+    reply = "mcp_snapd_reply"
     tools: ClassVar[Mapping[type[Action], str]] = {Write: "write_file", Edit: "replace", Shell: "run_shell_command"}
     # it has subagents too, but nothing tells which calls are theirs
     abilities = frozenset({"acp", "background"})
@@ -27,6 +28,9 @@ class Gemini(Agent):
     def settings(self, home: Path, url: str) -> dict[str, str]:
         # a model that is named keeps the router out, which would ask one first
         return {".gemini/settings.json": settings("gemini-api-key", model={"name": "gemini-2.5-flash"})}
+
+    def with_tools(self, settings: dict[str, str], snapd: str) -> dict[str, str]:
+        return {name: with_server(text, snapd) for name, text in settings.items()}
 
     def environment(self, home: Path, url: str) -> dict[str, str]:
         return {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "dummy"}
@@ -45,7 +49,7 @@ class Gemini(Agent):
         if isinstance(action, Edit):
             changed = {"instruction": "change it", "old_string": action.old, "new_string": action.new}
             return Call("replace", {"file_path": str(project / action.file), **changed})
-        assert not isinstance(action, Delegate), action
+        assert not isinstance(action, Delegate | Reply), action
         return call(action, project)
 
 
@@ -59,6 +63,12 @@ def settings(authentication: str, **more: object) -> str:
         "hooksConfig": {"enabled": True},
     }
     return json.dumps({**known, **more}, indent=2)
+
+
+def with_server(settings: str, snapd: str) -> str:
+    """Settings with snapd's MCP server."""
+    server = {"command": snapd, "args": ["mcp"], "trust": True}
+    return json.dumps({**json.loads(settings), "mcpServers": {"snapd": server}}, indent=2)
 
 
 def call(action: Read | Write | Shell, project: Path) -> Call:

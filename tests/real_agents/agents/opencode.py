@@ -19,6 +19,7 @@ class OpenCode(Agent):
     name = "opencode"
     program = "node_modules/opencode-linux-x64/bin/opencode"
     most_mib = 250
+    reply = "snapd_reply"
     tools: ClassVar[Mapping[type[Action], str]] = {Write: "write", Edit: "edit", Shell: "bash", Delegate: "Agent"}
     abilities = frozenset({"delegate", "run"})
     stops = True
@@ -42,6 +43,11 @@ class OpenCode(Agent):
             "provider": {"scripted": provider},
         }
         return {".config/opencode/opencode.json": json.dumps(config, indent=2)}
+
+    def with_tools(self, settings: dict[str, str], snapd: str) -> dict[str, str]:
+        ((name, text),) = settings.items()
+        server = {"type": "local", "command": [snapd, "mcp"], "enabled": True}
+        return {name: json.dumps({**json.loads(text), "mcp": {"snapd": server}}, indent=2)}
 
     def environment(self, home: Path, url: str) -> dict[str, str]:
         return {

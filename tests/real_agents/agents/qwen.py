@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from tests.real_agents.model.script import Call
-from tests.real_agents.scenarios.actions import Action, Delegate, Edit, Shell, Write
+from tests.real_agents.scenarios.actions import Action, Delegate, Edit, Reply, Shell, Write
 
 from . import gemini
 from .agent import Agent, Start
@@ -31,6 +31,9 @@ class Qwen(Agent):
     def settings(self, home: Path, url: str) -> dict[str, str]:
         return {".qwen/settings.json": gemini.settings("openai")}
 
+    def with_tools(self, settings: dict[str, str], snapd: str) -> dict[str, str]:
+        return {name: gemini.with_server(text, snapd) for name, text in settings.items()}
+
     def environment(self, home: Path, url: str) -> dict[str, str]:
         return {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "dummy", "OPENAI_MODEL": "scripted"}
 
@@ -50,4 +53,5 @@ class Qwen(Agent):
         if isinstance(action, Delegate):
             task = {"description": "a part", "prompt": action.task, "subagent_type": "general-purpose"}
             return Call("agent", task)
+        assert not isinstance(action, Reply), action
         return gemini.call(action, project)

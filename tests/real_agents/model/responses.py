@@ -18,6 +18,10 @@ _USAGE = {
 }
 
 
+_SERVER_TOOL = re.compile("(?P<server>mcp__.+)__(?P<tool>.+)")
+"""A tool of an MCP server, which Codex has in a namespace."""
+
+
 def _read(body: Json, _path: re.Match[str]) -> Request:
     return Request(body["model"], tuple(_messages(body["input"])), frozenset(_tools(body.get("tools") or ())))
 
@@ -58,6 +62,8 @@ def _events(request: Request, reply: Reply) -> Iterator[tuple[str, Json]]:
     items: list[Json] = [{**message, "status": "completed"}]
     for number, call in enumerate(reply.turn.calls):
         names = {"id": reply.name("fc_", number), "call_id": reply.name("call_", number), "name": call.tool}
+        if (server := _SERVER_TOOL.fullmatch(call.tool)) is not None:
+            names |= {"name": server["tool"], "namespace": server["server"]}
         if isinstance(call.input, str):
             items.append({"type": "custom_tool_call", **names, "input": call.input, "status": "completed"})
         else:

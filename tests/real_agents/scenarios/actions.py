@@ -57,12 +57,20 @@ class Delegate:
 
 
 @attrs.frozen
+class Reply:
+    """Replies to the comment with a text, by snapd's own tool, and resolves it."""
+
+    comment: str
+    text: str
+
+
+@attrs.frozen
 class Awaits:
     """Nothing: the model makes the file `GO`, for which a command waits, and thinks until another file is there."""
 
     file: str
 
 
-Action: TypeAlias = Read | Write | Edit | Shell | Delegate
+Action: TypeAlias = Read | Write | Edit | Shell | Delegate | Reply
 Together: TypeAlias = tuple[Action | Awaits, ...]
 """What an agent does by one answer of the model."""

@@ -20,6 +20,8 @@ class Prompt:
         denied: the user allows nothing that the agent would have to ask for; it does nothing then.
         told: the files that the agent is told of, at once: the user changed what it did to them.
         told_of_git: whether it is told that git was moved, too.
+        comment: a text of a comment that it is told of.
+        overlaps: whether it is told that another agent changed its files.
     """
 
     text: str
@@ -27,6 +29,8 @@ class Prompt:
     denied: bool = False
     told: frozenset[str] = frozenset()
     told_of_git: bool = False
+    comment: str = ""
+    overlaps: bool = False
 
 
 @attrs.frozen
@@ -41,6 +45,28 @@ class Prepares:
     """The user runs a script of the shell that leaves the files as they are, before snapd has seen the folder."""
 
     script: str
+
+
+@attrs.frozen
+class Comments:
+    """The user comments on a line that the agent wrote."""
+
+    file: str
+    line: int
+    text: str
+
+
+@attrs.frozen
+class Restarts:
+    """The daemon ends; the next one that needs it starts another."""
+
+
+@attrs.frozen
+class AnotherAgent:
+    """Another agent writes a file, in a step of a session of its own."""
+
+    file: str
+    text: str
 
 
 @attrs.frozen
@@ -76,7 +102,9 @@ class Redoes:
     """The user has what was taken back last done again."""
 
 
-Act: TypeAlias = Prompt | Saves | Prepares | Undoes | UndoesPrompt | Rewinds | Resumes | Redoes
+Act: TypeAlias = (
+    Prompt | Saves | Prepares | Comments | Restarts | AnotherAgent | Undoes | UndoesPrompt | Rewinds | Resumes | Redoes
+)
 
 
 Way: TypeAlias = Literal["hooks", "run", "acp"]
@@ -90,6 +118,7 @@ class Scenario:
         name: for `ONLY`.
         acts: one after the other; after each of them, files and timeline are checked.
         needs: abilities that an agent has to have.
+        has_tools: whether the agent has snapd's MCP server.
         way: how snapd learns of what the agent does: from hooks in its settings, from those that `snapd run` gives it,
             or from `snapd acp` between it and an editor.
     """
@@ -98,3 +127,4 @@ class Scenario:
     acts: tuple[Act, ...]
     needs: frozenset[str] = frozenset()
     way: Way = "hooks"
+    has_tools: bool = False

@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
-from .actions import GO, Awaits, Delegate, Edit, Read, Shell, Write
-from .scenario import Prepares, Prompt, Redoes, Resumes, Rewinds, Saves, Scenario, Undoes, UndoesPrompt
+from .actions import GO, Awaits, Delegate, Edit, Read, Reply, Shell, Write
+from .scenario import (
+    AnotherAgent,
+    Comments,
+    Prepares,
+    Prompt,
+    Redoes,
+    Restarts,
+    Resumes,
+    Rewinds,
+    Saves,
+    Scenario,
+    Undoes,
+    UndoesPrompt,
+)
 
 _GREETING = Write("greet.py", "def greet(name):\n    return 'Hello ' + name\n")
 _COMMENT = Edit("calc.py", "    return a + b\n", "    return a + b  # the sum\n")
@@ -132,4 +145,45 @@ _OLD = Prompt("What was the old way", ((Write("old.txt", "old\n"),),), told=froz
 REWIND = Scenario("rewind", (_LIST, _WRONG, Rewinds(_WRONG), _RIGHT, Resumes(_LIST), _OLD))
 """Files and conversation go back to before a prompt and go on from there; the old conversation can be resumed, too."""
 
-SCENARIOS = {scenario.name: scenario for scenario in (DAY, SUBAGENT, DENIED, BACKGROUND, RUN, EDITOR, GIT, REWIND)}
+_SAYS = "Use sum() here, please."
+
+COMMENT = Scenario(
+    "comment",
+    (
+        Prompt("Please write a total", ((Write("total.py", "def total(a, b):\n    return a + b\n"),),)),
+        Comments("total.py", 2, _SAYS),
+        Restarts(),
+        Prompt(
+            "Well, go on then",
+            (
+                (Read("total.py"),),
+                (Edit("total.py", "    return a + b\n", "    return sum((a, b))\n"),),
+                (Reply(_SAYS, "Done."),),
+            ),
+            comment=_SAYS,
+        ),
+    ),
+    has_tools=True,
+)
+"""A comment waits for the agent, which hears of it once, replies and resolves it."""
+
+_ADD = Edit("calc.py", "    return a + b\n", "    return b + a\n")
+OVERLAP = Scenario(
+    "overlap",
+    (
+        Prompt("Please turn it around", ((Read("calc.py"),), (_ADD,))),
+        AnotherAgent("calc.py", "def add(a, b):\n    # both\n    return b + a\n"),
+        Prompt(
+            "And back, please",
+            ((Read("calc.py"),), (Edit("calc.py", "    return b + a\n", "    return a + b\n"),)),
+            told=frozenset({"calc.py"}),
+            overlaps=True,
+        ),
+    ),
+)
+"""Two agents in one folder: the second hears of it before it edits."""
+
+SCENARIOS = {
+    scenario.name: scenario
+    for scenario in (DAY, SUBAGENT, DENIED, BACKGROUND, RUN, EDITOR, GIT, REWIND, COMMENT, OVERLAP)
+}

@@ -5,18 +5,19 @@ from __future__ import annotations
 import secrets
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import attrs
 
 from snapd.core.actions.review.blame import Blame, BlamedLines
-from snapd.core.actions.review.review import ReviewView, ReviewViews
-from snapd.core.actions.sessions import TEXT_LENGTH, Sessions
+from snapd.core.actions.review.review import ReviewViews
+from snapd.core.actions.sessions import TEXT_LENGTH
+from snapd.core.actions.step_changes import SessionViews, StepChanges
 from snapd.core.answers import CommentView, Page
 from snapd.core.compare.edits import split_lines
 from snapd.core.compare.text import TextDiffer
 from snapd.core.operations.writer import Writer
-from snapd.core.review.changes import Texts, list_files
+from snapd.core.review.changes import Attributor, FileChange, Texts, list_files
 from snapd.core.review.place import Places
 from snapd.model.call import Call
 from snapd.model.errors import FileChanged, FileNotInSnapshot, InvalidParams, UnknownComment
@@ -24,8 +25,10 @@ from snapd.model.paths import shown
 from snapd.model.snapshot import TEN_MIB, RelPath
 from snapd.model.timeline import Comment, Commented, CommentId, CommentState, Informed, Replied, SessionId, StepId
 from snapd.model.trees import file_at
+from snapd.store.object_store import ObjectStore
 from snapd.store.store import Store
 from snapd.store.timeline.codec import encode_informed
+from snapd.store.timeline.timeline import TimelineView
 
 _ATTEMPTS = 3
 """How often a comment is tried again because its file changed meanwhile."""
@@ -34,18 +37,115 @@ _TOLD_AT_ONCE = 6_000
 
 
 @attrs.define(eq=False)
-class Comments:
+class CommentViews:
+    """Lists and describes the comments of a timeline, of a workspace or of a fetched session."""
+
+    _timeline: TimelineView
+    _objects: ObjectStore
+    _texts: TextDiffer
+    _places: Places
+    _sessions: SessionViews
+    _lock: threading.Lock = attrs.field(factory=threading.Lock, init=False)
+
+    @classmethod
+    def of_timeline(
+        cls, timeline: TimelineView, objects: ObjectStore, changes: StepChanges, sessions: SessionViews
+    ) -> CommentViews:
+        """Reads the comments of a timeline that nothing is added to."""
+        places = Places(timeline, Attributor(timeline, changes.authors, lambda _: False))
+        return cls(timeline, objects, changes.texts, places, sessions)
+
+    def _look(self, call: Call) -> tuple[int, Sequence[FileChange]]:
+        """Returns the number of the last event, and what changed since."""
+        del call
+        return self._timeline.next_seq - 1, ()
+
+    def known(self, comment_id: CommentId) -> Comment:
+        """Returns a comment; raises `UnknownComment`."""
+        comment = self._timeline.comment(comment_id)
+        if comment is None:
+            raise UnknownComment(f"there is no comment {comment_id!r}", commentId=comment_id)
+        return comment
+
+    def view(self, comment: Comment, call: Call) -> CommentView:
+        """Describes a comment."""
+        return next(self._views([comment], call))
+
+    def page(
+        self,
+        path: RelPath | None,
+        session_id: SessionId | None,
+        state: CommentState | None,
+        call: Call,
+        *,
+        after: int = 0,
+        limit: int | None = None,
+    ) -> Page[CommentView]:
+        """Lists comments, oldest first.
+
+        Args:
+            path: of a file, under its name now or when it was commented on; None for all files.
+            session_id: whose agent they are for; None for all.
+            state: None for all.
+            call: the request.
+            after: the `seq` of the comment before the first one.
+            limit: how many at most; None for all.
+
+        Raises `UnknownSession`.
+        """
+        if session_id is not None:
+            self._sessions.known(session_id)
+        if after == 0 and path is None and session_id is None and state == "open" and limit is None:
+            comments = [*self._timeline.comments(None, "open", 0)]
+            self._places.forget_all_but(comment.made.comment_id for comment in comments)
+        views: list[CommentView] = []
+        for view in self._views(self._timeline.comments(session_id, state, after), call):
+            if path in (None, view.place.path, view.comment.made.path):
+                if len(views) == limit:
+                    return Page(tuple(views), views[-1].comment.seq)
+                views.append(view)
+        return Page(tuple(views), None)
+
+    def _views(self, comments: Iterable[Comment], call: Call) -> Iterator[CommentView]:
+        look: tuple[int, Sequence[FileChange]] | None = None
+        texts = Texts(self._objects, self._texts, call)
+        for comment in comments:
+            look = look or self._look(call)
+            with call.holding(self._lock):
+                list_files(self._timeline, self._objects, call)
+                place = self._places.of(comment, *look, texts)
+            yield CommentView(comment, place, self._lines(comment.made))
+
+    def _lines(self, made: Commented) -> bytes:
+        data = None if made.entry is None else self._objects.read_small_blob(made.entry.oid, TEN_MIB)
+        lines = split_lines(data or b"")
+        return b"".join(lines[made.start - 1 : made.start - 1 + made.count])
+
+    def news_id(self, session_id: SessionId, page: Page[CommentView]) -> str:
+        """Returns what names the comments of a page, for `SessionNews.told`: none of them if others are due before."""
+        seen = {view.comment.seq: view.comment.due or 0 for view in page.views}
+        until = 0
+        for comment in self._timeline.due_comments(session_id):
+            if comment.seq not in seen:
+                break
+            until = seen[comment.seq]
+        return encode_informed(Informed(session_id, until))
+
+
+@attrs.define(eq=False)
+class Comments(CommentViews):
     """Comments on files of one workspace; `on_change` is called after each change that may not change a snapshot."""
 
     _writer: Writer
     _store: Store
     _looking: ReviewViews
-    _places: Places
-    _texts: TextDiffer
     _blame: Blame
-    _sessions: Sessions
     _on_change: Callable[[], None]
-    _lock: threading.Lock = attrs.field(factory=threading.Lock, init=False)
+
+    def _look(self, call: Call) -> tuple[int, Sequence[FileChange]]:
+        with self._writer.turn(call):
+            look = self._looking.look(call)
+        return look.last, look.unrecorded
 
     # -- making
 
@@ -136,94 +236,19 @@ class Comments:
         owner = session_id if session_id is not None else next((name for name, _ in counts.most_common(1)), None)
         return owner, next((step_id for step_id, _ in steps.most_common() if sessions[step_id] == owner), None)
 
-    # -- looking
-
-    def known(self, comment_id: CommentId) -> Comment:
-        """Returns a comment; raises `UnknownComment`."""
-        comment = self._store.timeline.comment(comment_id)
-        if comment is None:
-            raise UnknownComment(f"there is no comment {comment_id!r}", commentId=comment_id)
-        return comment
-
-    def view(self, comment: Comment, call: Call) -> CommentView:
-        """Describes a comment."""
-        return next(self._views([comment], call))
-
-    def page(
-        self,
-        path: RelPath | None,
-        session_id: SessionId | None,
-        state: CommentState | None,
-        call: Call,
-        *,
-        after: int = 0,
-        limit: int | None = None,
-    ) -> Page[CommentView]:
-        """Lists comments, oldest first.
-
-        Args:
-            path: of a file, under its name now or when it was commented on; None for all files.
-            session_id: whose agent they are for; None for all.
-            state: None for all.
-            call: the request.
-            after: the `seq` of the comment before the first one.
-            limit: how many at most; None for all.
-
-        Raises `UnknownSession`.
-        """
-        if session_id is not None:
-            self._sessions.known(session_id)
-        if after == 0 and path is None and session_id is None and state == "open" and limit is None:
-            comments = [*self._store.timeline.comments(None, "open", 0)]
-            self._places.forget_all_but(comment.made.comment_id for comment in comments)
-        views: list[CommentView] = []
-        for view in self._views(self._store.timeline.comments(session_id, state, after), call):
-            if path in (None, view.place.path, view.comment.made.path):
-                if len(views) == limit:
-                    return Page(tuple(views), views[-1].comment.seq)
-                views.append(view)
-        return Page(tuple(views), None)
-
-    def _views(self, comments: Iterable[Comment], call: Call) -> Iterator[CommentView]:
-        look: ReviewView | None = None
-        texts = Texts(self._store, self._texts, call)
-        for comment in comments:
-            if look is None:
-                with self._writer.turn(call):
-                    look = self._looking.look(call)
-            with call.holding(self._lock):
-                list_files(self._store.timeline, self._store, call)
-                place = self._places.of(comment, look.last, look.unrecorded, texts)
-            yield CommentView(comment, place, self._lines(comment.made))
-
-    def _lines(self, made: Commented) -> bytes:
-        data = None if made.entry is None else self._store.read_small_blob(made.entry.oid, TEN_MIB)
-        lines = split_lines(data or b"")
-        return b"".join(lines[made.start - 1 : made.start - 1 + made.count])
-
     # -- telling
 
     def due(self, session_id: SessionId, call: Call) -> tuple[CommentView, ...]:
         """Returns the open comments of which the agent of a session has yet to hear: as many as fit one message."""
         views: list[CommentView] = []
         left = _TOLD_AT_ONCE
-        for view in self._views(self._store.timeline.due_comments(session_id), call):
+        for view in self._views(self._timeline.due_comments(session_id), call):
             replies = sum(len(reply.text or "") for reply, _ in view.comment.replies)
             left -= len(view.comment.made.text) + len(view.lines) + replies
             if views and left < 0:
                 break
             views.append(view)
         return tuple(views)
-
-    def news_id(self, session_id: SessionId, page: Page[CommentView]) -> str:
-        """Returns what names the comments of a page, for `SessionNews.told`: none of them if others are due before."""
-        seen = {view.comment.seq: view.comment.due or 0 for view in page.views}
-        until = 0
-        for comment in self._store.timeline.due_comments(session_id):
-            if comment.seq not in seen:
-                break
-            until = seen[comment.seq]
-        return encode_informed(Informed(session_id, until))
 
     def notify(self) -> None:
         """Notifies that what an agent heard of them changed."""
