@@ -50,8 +50,8 @@ def with_comments(lines: Sequence[Line], comments: Sequence[dict[str, Any]], his
         at = len(lines) - 1 if at < 0 and not any(line.number for line in lines) else at
         is_there = at >= 0 and lines[at].number == last and "outdated" not in comment
         hunk = lines[at].hunk if at >= 0 else None
-        found = comment_lines(comment, history, is_there=is_there)
-        below.setdefault(at, []).extend(attrs.evolve(line, hunk=hunk) for line in found)
+        texts = comment_lines(comment, history, is_there=is_there)
+        below.setdefault(at, []).extend(attrs.evolve(line, hunk=hunk) for line in texts)
     # before the first hunk, but below the name of the file
     result = [*lines[:1], *below.get(-1, [])]
     for at, line in enumerate(lines):
