@@ -350,7 +350,12 @@ def test_steps_that_are_not_loaded_are_counted() -> None:
 
 def test_many_pending_lines_are_cut_between_hunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contents, "MOST_LINES", 8)
-    hunk = {"header": "@@ -1 +1 @@", "lines": ["-a", "+b"], "owners": [{"sessionId": "S", "stepId": "0"}]}
+    hunk = {
+        "header": "@@ -1 +1 @@",
+        "newStart": 1,
+        "lines": ["-a", "+b"],
+        "owners": [{"sessionId": "S", "stepId": "0"}],
+    }
     shown_file = {**change("a"), "hunks": [{**hunk, "index": index} for index in range(9)], "owners": hunk["owners"]}
     lines = lines_of_pending(shown_file, loaded([], session("S", 0)))
     assert [line.text for line in lines if line.kind == "hunk"] == [f"hunk {n} of 9, by Claude Code" for n in (1, 2)]

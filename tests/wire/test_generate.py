@@ -59,7 +59,14 @@ def test_the_reference_has_every_method_and_no_unfilled_slot() -> None:
     assert set(re.findall(r"\]\(#([^)]*)\)", page)) <= anchors
 
 
-_ONCE = ("snapshot/check", "snapshot/export", "session/export", "session/handover", "session/takeover")
+_ONCE = (
+    "snapshot/check",
+    "snapshot/export",
+    "session/export",
+    "session/handover",
+    "session/takeover",
+    "session/rewindChat",
+)
 """What does something although it changes no folder by itself, or not at once."""
 
 

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import os
-import shlex
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from snapd.cli.terminal.layout import one_line, printable
-from snapd.cli.terminal.output import counted
+from snapd.cli.terminal.layout import printable
 from snapd.model.errors import SnapdError
-from snapd.wire.words import agent_title
+from snapd.wire.words import chat_command, chat_line
 
 from .connection import ask
 
 if TYPE_CHECKING:
     from snapd.backend import Backend
     from snapd.cli.terminal.output import Painter
-
-_PROMPT = 60
 
 
 @attrs.frozen
@@ -47,21 +43,11 @@ class ChatRewind:
 
 def chat_lines(painter: Painter, chat: dict[str, Any], *, planned: bool) -> list[str]:
     """Returns lines about how a conversation goes on: first what, then what to type."""
+    line = f"conversation: {printable(chat_line(chat))}"
     if "problem" in chat:
-        return [painter.paint(f"conversation: {printable(chat['problem'])}", "yellow")]
-    agent = printable(agent_title(chat["agent"]))
-    text = one_line(chat.get("prompt"))
-    prompt = f"{text[:_PROMPT]}…" if len(text) > _PROMPT else text
-    later = len(chat["drops"]) - 1
-    without = f"without {repr(prompt) if prompt else 'this prompt'}" + (
-        f" and {counted(later, 'later prompt')}" if later > 0 else ""
-    )
-    what = "begins anew: it was the first prompt" if chat["kind"] == "new" else f"goes on in a new session, {without}"
-    lines = [f"conversation: with {agent}, {what}"]
+        return [painter.paint(line, "yellow")]
     if planned:
-        return lines
-    command = printable(shlex.join(chat["command"]))
-    here = os.path.realpath(chat["cwd"]) == os.path.realpath(os.curdir)
-    folder = "" if here else f"cd {printable(shlex.quote(chat['cwd']))} && "
-    lines += ["", f"    {folder}{command}", ""]
-    return [*lines, painter.paint("leave the old conversation: it does not know what was taken back", "dim")]
+        return [line]
+    command = printable(chat_command(chat, os.path.realpath(os.curdir)))
+    left = painter.paint("leave the old conversation: it does not know what was taken back", "dim")
+    return [line, "", f"    {command}", "", left]

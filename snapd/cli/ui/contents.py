@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .history import Ask, History, Pending
     from .outline import Row
 
-LineKind = Literal["text", "note", "file", "hunk", "added", "deleted", "context"]
+LineKind = Literal["text", "note", "file", "hunk", "added", "deleted", "context", "comment"]
 
 MOST_LINES = 20_000
 """The maximum number of lines shown for one row."""
@@ -34,10 +34,12 @@ _KINDS: dict[str, LineKind] = {"+": "added", "-": "deleted", "@": "hunk"}
 class Line:
     """A line of the diff, without anything that a terminal would interpret."""
 
-    kind: LineKind  # "text" is wrapped
+    kind: LineKind  # "text" and "comment" are wrapped
     text: str
     file: str | None = None  # the name for requests, if the line belongs to one
     hunk: int | None = None  # the index of its hunk of a step, if it belongs to one
+    number: int | None = None  # its number in the file as it is, from 1, if it is pending and there
+    comment: str | None = None  # the id of the comment that it is a line of
 
 
 def lines_of(ask: Ask, row: Row) -> Iterator[list[Line]]:
@@ -162,7 +164,12 @@ def lines_of_pending(shown: dict[str, Any], history: History) -> list[Line]:
         lines.append(Line("hunk", f"hunk {index + 1} of {len(hunks)}, by {by}", name, index))
         notes = [*steps_behind(history, hunk["owners"]), printable(hunk["header"])]
         lines += [Line("note", note, name, index) for note in notes]
-        lines += [_line(text, name, index) for text in hunk["lines"]]
+        number = hunk["newStart"]
+        for text in hunk["lines"]:
+            line = _line(text, name, index)
+            is_there = text[:1] in (" ", "+")
+            lines.append(attrs.evolve(line, number=number) if is_there else line)
+            number += is_there
     return lines
 
 

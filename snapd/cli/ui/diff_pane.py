@@ -20,7 +20,17 @@ if TYPE_CHECKING:
     from .contents import Line
     from .history import Key
 
-_STYLES = {"text": "", "note": "dim", "file": "bold", "hunk": "cyan", "added": "green", "deleted": "red", "context": ""}
+_STYLES = {
+    "text": "",
+    "note": "dim",
+    "file": "bold",
+    "hunk": "cyan",
+    "added": "green",
+    "deleted": "red",
+    "context": "",
+    "comment": "yellow",
+}
+_WRAPPED = ("text", "comment")
 _CHOSEN, _NOT_CHOSEN = ("▌", "bold magenta"), (" ", "")
 
 
@@ -80,7 +90,7 @@ class DiffPane(Rows):
         # leaves room for the mark of a chosen hunk
         width = self.size.width - 1
         for line in lines:
-            if line.kind == "text" and cell_len(line.text) > width > 0:
+            if line.kind in _WRAPPED and cell_len(line.text) > width > 0:
                 yield from (
                     attrs.evolve(line, text=part.plain) for part in Text(line.text).wrap(self.app.console, width)
                 )
@@ -89,7 +99,7 @@ class DiffPane(Rows):
 
     def on_resize(self) -> None:
         """Wraps the lines again."""
-        if self.key is not None and any(line.kind == "text" for line in self._unwrapped):
+        if self.key is not None and any(line.kind in _WRAPPED for line in self._unwrapped):
             self.show(self.key, self._unwrapped)
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from itertools import groupby
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import attrs
@@ -21,7 +22,7 @@ from .outline import rows_of
 from .rows import Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from textual import events
     from textual.binding import BindingType
@@ -167,6 +168,8 @@ class PendingPane(OutlinePane[PendingRow]):
     """Shows a row for all pending changes, below it folders and files as a tree."""
 
     pending = Pending()
+    comments: Mapping[str, int] = MappingProxyType({})
+    """How many comments on a file are open."""
     _is_loaded = False
 
     @property
@@ -197,7 +200,9 @@ class PendingPane(OutlinePane[PendingRow]):
         file = row.files[0]
         letter, style = LETTERS[file["status"]]
         name = [("  " * row.depth, ""), (letter, style), (f" {printable(row.name)} ", ""), *counts_of(file)]
-        return [*name, *agent_spans(self._history, file["owners"])]
+        count = self.comments.get(file_of(file), 0)
+        comments = [(f"  {counted(count, 'comment')}", "yellow")] if count else []
+        return [*name, *agent_spans(self._history, file["owners"]), *comments]
 
     def outline(self) -> list[PendingRow]:
         """See `OutlinePane.outline`."""

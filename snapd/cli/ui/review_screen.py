@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from textual import on
@@ -12,9 +13,11 @@ from textual.widgets import Footer, Static
 
 from snapd.cli.requests.names import file_of
 from snapd.cli.terminal.output import printable
-from snapd.model.errors import InvalidParams, SnapdError
+from snapd.model.errors import FileChanged, InvalidParams, SnapdError
+from snapd.wire.words import COMMENT_DIGITS
 
 from . import operations
+from .comments import Field, comments_elsewhere, fetch_comments, lines_to_comment, place_of, with_comments
 from .contents import lines_of_all, lines_of_pending
 from .dialogs import REVIEW_HELP, Help, KeepAll
 from .diff_pane import DiffPane
@@ -74,6 +77,9 @@ class ReviewScreen(ModalScreen[None]):
         Binding("n", "next_hunk(1)", "next hunk"),
         Binding("N,p", "next_hunk(-1)", "hunk before", show=False),
         Binding("space", "choose_hunk", "choose hunk"),
+        Binding("c", "comment", "comment"),
+        Binding("r", "reply", "reply", show=False),
+        Binding("x", "resolve", "resolve", show=False),
         Binding("v", "back", "history"),
         *Divider.KEYS,
         Binding("escape", "back", "history", show=False),
@@ -93,6 +99,8 @@ class ReviewScreen(ModalScreen[None]):
         self._status = Static(id="review-status", markup=False)
         self._state = ""
         self._shown: dict[str, Any] | None = None
+        self._comments: list[dict[str, Any]] = []
+        self._unsent = ""
         self._asked: object = None
         self._coming: int | None = None
         self._is_loading = False
@@ -135,13 +143,18 @@ class ReviewScreen(ModalScreen[None]):
             if self._is_stale:
                 self.reload()
 
-        def take(pending: Pending) -> None:
+        def take(answers: tuple[Pending, list[dict[str, Any]]]) -> None:
+            pending, comments = answers
+            is_other, self._comments = comments != self._comments, comments
+            self.files.comments = Counter(map(file_of, comments))
             self.files.show_pending(pending)
             self._draw()
-            self._show_selected()
+            self._show_selected(again=is_other)
             loaded()
 
-        self._host.work(lambda: fetch_pending(self._ask), take, otherwise=lambda _: loaded())
+        self._host.work(
+            lambda: (fetch_pending(self._ask), fetch_comments(self._ask)), take, otherwise=lambda _: loaded()
+        )
 
     def _draw(self) -> None:
         pending = self.files.pending
@@ -155,12 +168,15 @@ class ReviewScreen(ModalScreen[None]):
         if event.rows is self.files:
             self._show_selected()
 
-    def _show_selected(self) -> None:
+    def _show_selected(self, *, again: bool = False) -> None:
         file = self.files.selected
         if file is None:
             self._shown = self._asked = None
             shown = (*_ALL, self.files.folder)
-            self.changes.show(shown, lines_of_all(self.files.covered, self._history))
+            lines = lines_of_all(self.files.covered, self._history)
+            if not self.files.folder:
+                lines += comments_elsewhere(self._comments, self.files.pending.files, self._history)
+            self.changes.show(shown, lines)
             return
         name = file_of(file)
         if self.changes.key != ("file", name):
@@ -171,6 +187,8 @@ class ReviewScreen(ModalScreen[None]):
                 self._coming = 0
         if self._shown is None or self._shown["id"] != file["id"]:
             self._load(name)
+        elif again:
+            self._show(name, self._shown)
 
     @property
     def is_shown(self) -> bool:
@@ -202,7 +220,8 @@ class ReviewScreen(ModalScreen[None]):
         if was is not None and was["id"] != shown["id"]:
             changes.choose_nothing()
         self._shown = shown
-        changes.show(("file", name), lines_of_pending(shown, self._history))
+        comments = [comment for comment in self._comments if file_of(comment) == name]
+        changes.show(("file", name), with_comments(lines_of_pending(shown, self._history), comments, self._history))
         if self._coming is not None:
             changes.go_to_hunk(self._coming)
             self._coming = None
@@ -281,6 +300,73 @@ class ReviewScreen(ModalScreen[None]):
             raise InvalidParams("the changes of this file are not shown yet", hint="try again in a moment")
         hunks = changes.chosen or (set() if changes.hunk is None else {changes.hunk})
         return operations.pending_hunks(self._shown, hunks) if hunks else operations.pending_file(self._shown)
+
+    def action_comment(self) -> None:
+        """Comments on the line at the cursor, or on what its hunk added."""
+        shown, changes = self._shown, self.changes
+        try:
+            if shown is None or not changes.has_focus:
+                raise InvalidParams("no line of a file is selected", hint="press Tab, and move to a line")
+            start, count = lines_to_comment(changes.lines, changes.cursor)
+        except SnapdError as error:
+            self._host.say(error)
+            return
+        name = file_of(shown)
+
+        def send(text: str) -> Any:
+            if self._ask("review/file", {"file": name})["id"] != shown["id"]:
+                raise FileChanged(f"{printable(shown['file'])} has changed since it was shown", file=shown["file"])
+            return self._ask("review/comment", {"file": name, "start": start, "count": count, "text": text})
+
+        self._say(f"Comment on {printable(shown['file'])}, {place_of(start, count)}", send, "Commented.")
+
+    def action_reply(self) -> None:
+        """Replies to the comment at the cursor."""
+        comment = self._comment_at_cursor()
+        if comment is not None:
+            title = f"Reply to “{printable(comment['text'].splitlines()[0])}”"
+            about = {"replyTo": comment["commentId"]}
+            self._say(title, lambda text: self._ask("review/comment", {**about, "text": text}), "Replied.")
+
+    def action_resolve(self) -> None:
+        """Resolves the comment at the cursor."""
+        comment = self._comment_at_cursor()
+        if comment is None:
+            return
+        name = comment["commentId"]
+        way_back = f"Resolved. 'snapd comment --reopen {name[:COMMENT_DIGITS]}' opens it again."
+
+        def done(_: Any) -> None:
+            self.notify(way_back, markup=False)
+            self.reload()
+
+        self._host.work(lambda: self._ask("review/resolve", {"commentId": name}), done)
+
+    def _comment_at_cursor(self) -> dict[str, Any] | None:
+        lines, at = self.changes.lines, self.changes.cursor
+        name = lines[at].comment if lines and self.changes.has_focus else None
+        comment = next((each for each in self._comments if each["commentId"] == name), None)
+        if comment is None:
+            hint = "press Tab, and move to one"
+            self._host.say(InvalidParams("no comment is at the cursor", hint=hint))
+        return comment
+
+    def _say(self, title: str, send: Callable[[str], Any], outcome: str) -> None:
+        """Asks for a text, and sends it; one that could not be sent is offered the next time."""
+
+        def answered(text: str | None) -> None:
+            if text is None:
+                return
+            self._unsent = text
+
+            def done(_: Any) -> None:
+                self._unsent = ""
+                self.notify(outcome, markup=False)
+                self.reload()
+
+            self._host.work(lambda: send(text), done, otherwise=lambda _: self.reload())
+
+        self.app.push_screen(Field(title, self._unsent), answered)
 
     def action_widen(self, columns: int) -> None:
         """Moves the divider."""

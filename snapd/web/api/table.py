@@ -79,6 +79,7 @@ ROWS = (
     _of_step("POST", "revert-hunks", methods.STEP_REVERT_HUNKS),
     _relayed("POST", "/session/{id}/undo", methods.SESSION_UNDO, _OF_SESSION),
     _relayed("POST", "/session/{id}/redo", methods.SESSION_REDO, _OF_SESSION),
+    _relayed("POST", "/session/{id}/rewind-chat", methods.SESSION_REWIND_CHAT, _OF_SESSION),
     _relayed("POST", "/session/{id}/review/keep", methods.REVIEW_KEEP, _OF_SESSION),
     _relayed("POST", "/session/{id}/review/revert", methods.REVIEW_REVERT, _OF_SESSION),
     _agents_own("GET", "diff", methods.SESSION_DIFF, (SessionDiffResult,), diff),

@@ -115,7 +115,7 @@ def test_a_dry_run_makes_nothing(claude: Claude) -> None:
     shown = claude.rewind("two", "--dry-run")
     assert "would delete  two" in shown.text
     assert (
-        "conversation: with Claude Code, goes on in a new session, without 'write two' and 1 later prompt" in shown.text
+        "conversation: with Claude Code, goes on in a new session, without “write two” and 1 later prompt" in shown.text
     )
     asked = claude.rewind("two", "--dry-run", "--json")
 

@@ -133,8 +133,8 @@ export function remarksOf(folder: Pick<Knowing, "session">, comment: Comment): r
 export function headingOf(folder: Pick<Knowing, "session">, comment: Comment): string {
   const { sessionId, deliveredAt, outdated, state } = comment;
   const agent = sessionId === undefined ? "For no agent" : `For ${agentName(folder, sessionId)}`;
-  const told = sessionId === undefined ? [] : [deliveredAt === undefined ? "not told yet" : "told"];
-  const marks = [...(outdated === true ? ["outdated"] : []), ...(state === "resolved" ? ["resolved"] : told)];
+  const delivery = sessionId === undefined ? [] : [deliveredAt === undefined ? "not told yet" : "told"];
+  const marks = [...(outdated === true ? ["outdated"] : []), ...(state === "resolved" ? ["resolved"] : delivery)];
   return [agent, ...marks].join(", ");
 }
 

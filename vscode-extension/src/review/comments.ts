@@ -185,13 +185,11 @@ export class CommentThreads implements CommentingRangeProvider, Disposable {
     const document = workspace.textDocuments.find((each) => each.uri.toString() === uri.toString());
     if (file === undefined || document === undefined) throw new Error("the file is in no open folder");
     const disk = await this.#linesOnDisk(file);
-    if (disk === undefined) throw new Error(`${file.name} is not there any more, or is no text`);
+    if (disk === undefined) throw new Error(`${file.name} no longer exists, or is no text`);
     const { first, last } = linesSelected(range);
     const lines = movedRange(aligned(linesOf(document), disk), first - 1, last - 1);
     if (lines === undefined) {
-      throw new Error(
-        document.isDirty ? "these lines are not saved" : `${file.name} does not have these lines any more`,
-      );
+      throw new Error(document.isDirty ? "these lines are not saved" : `${file.name} no longer has these lines`);
     }
     return { ...file, start: lines.first + 1, count: lines.last - lines.first + 1 };
   }
@@ -249,7 +247,7 @@ export class CommentThreads implements CommentingRangeProvider, Disposable {
       const there = movedRange(lines, onDiskFirst.line, onDiskLast.line);
       const placed = { folder: file.folder, comment, uri: document.uri };
       if (there !== undefined) return [{ ...placed, range: new Range(there.first, 0, there.last, 0) }];
-      // of lines over which somebody types, the thread stays where VS Code has it
+      // of lines over which the user types, the thread stays where VS Code has it
       const shown = this.#shown.get(keyOf(document.uri, comment));
       return shown === undefined ? [] : [{ ...placed, range: shown.thread.range }];
     });
@@ -284,7 +282,7 @@ export class CommentThreads implements CommentingRangeProvider, Disposable {
   }
 }
 
-/** Whether an agent changed a file, or somebody commented on it. */
+/** Whether an agent changed a file, or it has comments. */
 function isOfAgents({ folder, name }: FileIn): boolean {
   const isNamed = (change: { file: string; uri?: string }): boolean => requestName(change) === name;
   return (

@@ -47,6 +47,7 @@ export class PendingView implements TreeDataProvider<PendingItem>, Disposable {
       // the history says who made a change
       model.onDidChange(update),
       model.onDidChangeReview(update),
+      model.onDidChangeComments(update),
       this.#view.onDidChangeVisibility(({ visible }) => {
         // as the view "Steps": a row that is refreshed while VS Code asks for all of them is lost
         if (visible) this.#changed.fire(undefined);

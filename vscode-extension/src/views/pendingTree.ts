@@ -98,16 +98,18 @@ function ofFile({ folder, pending }: PendingFileItem): Presentation {
   const from = pending.renamedFrom === undefined ? undefined : `← ${pending.renamedFrom}`;
   const what = pending.renamedFrom === undefined ? pending.status : `renamed from ${pending.renamedFrom}`;
   const agents = agentsOf(makers);
+  const open = folder.comments.openOn(requestName(pending));
+  const comments = open === 0 ? undefined : counted(open, "comment");
   return {
     label: base,
-    description: joined([from, directory, lines([pending]), agents], " · "),
+    description: joined([from, directory, lines([pending]), agents, comments], " · "),
     tooltip: [
       pending.file,
       capitalized(joined([what, linesInWords([pending])], ", ")),
       ...new Set(makers.map(makerLine)),
     ].join("\n"),
     spoken: joined(
-      [base, directory === "" ? undefined : `in ${directory}`, what, linesInWords([pending]), `by ${agents}`],
+      [base, directory === "" ? undefined : `in ${directory}`, what, linesInWords([pending]), `by ${agents}`, comments],
       ", ",
     ),
     icon: undefined,

@@ -68,6 +68,16 @@ describe("the view of what is pending", () => {
     ]);
   });
 
+  it("says how many comments are open", () => {
+    const openOn = (name: string) => (name === "src/a.txt" ? 2 : 0);
+    const file = pending("src/a.txt", { owners: [owner("a")] });
+    const [row, other] = pendingTree([folder([file, pending("b.txt")], { comments: { openOn } })]);
+    assert.ok(row && other);
+    assert.equal(presentPending(row.item).description, "src · +1 −0 · Claude Code · 2 comments");
+    assert.match(presentPending(row.item).spoken, /, 2 comments$/);
+    assert.doesNotMatch(presentPending(other.item).description, /comment/);
+  });
+
   it("says what it can of steps that are older than the history that is known", () => {
     assert.equal(lookOf(pending("a.txt", { owners: [owner("gone")] })).description, "+1 −0 · Claude Code");
     assert.equal(lookOf(pending("a.txt", { owners: [owner("gone", "gone")] })).description, "+1 −0 · an agent");

@@ -14,6 +14,7 @@ import type {
   ReviewFileResult,
   ReviewListResult,
   RevertOutcome,
+  RewindChatResult,
   SessionDiffResult,
   SessionListResult,
   SessionMessagesResult,
@@ -185,6 +186,9 @@ export const planRevert = (id: string, messageID: string, asking: Asking) =>
   post<RevertOutcome>(address(session(id, "revert")), { messageID, ...asking, dryRun: true });
 export const revert = (id: string, messageID: string, asking: Asking) =>
   post<Reverted>(address(session(id, "revert")), { messageID, ...asking });
+
+export const rewindChat = (id: string, messageId: string, dryRun: boolean) =>
+  post<RewindChatResult>(address(session(id, "rewind-chat")), { messageId, dryRun });
 
 export const unrevert = (id: string, git: boolean) => post<object>(address(session(id, "unrevert")), { git });
 

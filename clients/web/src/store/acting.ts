@@ -1,6 +1,6 @@
 /** Undo, redo and revert: the plan first, then the change. */
-import type { Contested, Details, FileOutcome, GitOutcome, OnConflict, Session, Step } from "@snapd/client";
-import { gitReasons, movesGit } from "@snapd/client/words";
+import type { Chat, Contested, Details, FileOutcome, GitOutcome, OnConflict, Session, Step } from "@snapd/client";
+import { chatCommand, chatLine, gitReasons, movesGit } from "@snapd/client/words";
 import { signal } from "@preact/signals";
 import { Problem } from "../api/problem";
 import {
@@ -13,6 +13,7 @@ import {
   revert,
   revertFiles,
   revertHunks,
+  rewindChat,
   takeBack,
   undo,
   unrevert,
@@ -31,6 +32,8 @@ export interface Result {
   readonly steps?: readonly Step[];
   readonly details?: Details;
   readonly git?: GitOutcome;
+  /** How the conversation with the agent goes on. */
+  readonly chat?: Chat;
   /** All of it as a unified diff. */
   readonly diff?: string;
   /** What exactly would be done; of a dry run. */
@@ -97,7 +100,8 @@ export async function propose(
     if (!isCurrent()) return;
     plan.value = { ...next, result, contested: contestedIn(result, next.contested, decisions) };
     // where nothing changes and there is nothing to decide, there is nothing to ask
-    if (!isChanged && result.git === undefined && isSettled(result.files)) await carryOut();
+    const isAsked = isChanged || result.git !== undefined || result.chat !== undefined;
+    if (!isAsked && isSettled(result.files)) await carryOut();
   } catch (error) {
     if (isCurrent()) plan.value = { ...next, problem: noted(error) };
   }
@@ -119,6 +123,7 @@ export async function carryOut(): Promise<void> {
       steps === undefined || steps.length === 0 ? proposal.done : `${proposal.done} ${counted(steps.length, "step")}`;
     const hints = left.length === 0 ? [] : ["Files in conflict were left unchanged."];
     hints.push(...gitReasons(done.git).map((reason) => `Left in git: ${reason}.`));
+    if (done.chat !== undefined) hints.push(`Conversation: ${chatLine(done.chat)}. ${chatCommand(done.chat)}`.trim());
     const moved = movesGit(done.git) ? done.git?.changes : undefined;
     const { back } = proposal;
     addNote(`${what}: ${summary(files)}${moved === undefined ? "" : `, ${gitName(moved)}`}.`, {
@@ -188,6 +193,26 @@ export function revertTo(sessionId: string, messageId: string, text: string | un
       return (await revert(sessionId, messageId, asking)).revert;
     },
     back: { label: "Bring it back", act: (git) => void bringBack(sessionId, git) },
+  };
+}
+
+/** The same, and the conversation with the agent goes on from there, in a new session. */
+export function rewindTo(sessionId: string, messageId: string, text: string | undefined): Proposal {
+  const files = revertTo(sessionId, messageId, text);
+  return {
+    ...files,
+    title: `Restore files and conversation to before “${promptName(text)}”`,
+    async ask(asking) {
+      const isPlan = asking.dryRun === true;
+      const result = await files.ask(asking);
+      try {
+        return { ...result, chat: (await rewindChat(sessionId, messageId, isPlan)).chat };
+      } catch (error) {
+        // the files are back
+        if (isPlan) throw error;
+        return { ...result, chat: { command: [], cwd: "", drops: [], problem: noted(error).message } };
+      }
+    },
   };
 }
 

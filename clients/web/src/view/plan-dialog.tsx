@@ -1,6 +1,6 @@
 /** What an undo, a redo or a revert would do, before it does it. */
 import type { Contested, Dispute, FileOutcome, GitOutcome, OnConflict } from "@snapd/client";
-import { gitReasons, gitWords, movesGit } from "@snapd/client/words";
+import { chatLine, gitReasons, gitWords, movesGit } from "@snapd/client/words";
 import type { JSX } from "preact";
 import type { Decision } from "../api/routes";
 import { exactName, visible } from "../model/names";
@@ -54,7 +54,8 @@ export function PlanDialog(): JSX.Element | null {
 /** Whether it is of any use to do it: a step whose files are all kept counts as undone from then on. */
 function doesAnything(result: Result, { onConflict, decisions }: Plan): boolean {
   const keeps = [onConflict, ...Object.values(decisions)].includes("keep");
-  return keeps || written(result.files).length > 0 || movesGit(result.git);
+  const isOfChat = result.chat !== undefined && result.chat.problem === undefined;
+  return keeps || written(result.files).length > 0 || movesGit(result.git) || isOfChat;
 }
 
 function PlanBody({ plan: current, result }: { readonly plan: Plan; readonly result: Result }): JSX.Element {
@@ -65,6 +66,7 @@ function PlanBody({ plan: current, result }: { readonly plan: Plan; readonly res
   const diff = result.details?.diff ?? result.diff ?? "";
   return (
     <>
+      {result.chat !== undefined && <p class="plan-chat">Conversation: {visible(chatLine(result.chat))}</p>}
       {result.git !== undefined && <GitChoice current={current} git={result.git} />}
       {hasChoice && <Choice current={current} hasClash={contested.length > 0} />}
       {contested.map((one, at) => (

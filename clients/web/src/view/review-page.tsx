@@ -368,7 +368,7 @@ function Pending({ files, focused, of, next }: PendingProps): JSX.Element {
     const found = threadsByFile(comments.value, drafts.value);
     return (file: FileChange) => found.get(exactName(file)) ?? NO_THREADS;
   }, [comments.value, drafts.value]);
-  const elsewhere = comments.value.filter((one) => !byName.has(exactName(one)));
+  const others = comments.value.filter((one) => !byName.has(exactName(one)));
   /** Begins a comment on lines of a file, or moves the one that was begun there. */
   const comment = (file: FileChange, start: number, count: number) => {
     const [name, lines] = [exactName(file), stateOf(source, file)?.changes?.texts?.after];
@@ -406,7 +406,7 @@ function Pending({ files, focused, of, next }: PendingProps): JSX.Element {
     return (
       <Empty title={of === undefined ? "Nothing is pending" : "Nothing of this is pending"}>
         <p>What agents change appears here until you keep it or undo it. Your own changes do not.</p>
-        <Elsewhere comments={elsewhere} />
+        <OtherComments comments={others} />
       </Empty>
     );
   }
@@ -481,7 +481,7 @@ function Pending({ files, focused, of, next }: PendingProps): JSX.Element {
         fileActions={fileActions}
         isFolded={isFolded}
         threads={threads}
-        head={<Elsewhere comments={elsewhere} />}
+        head={<OtherComments comments={others} />}
         {...(canAct ? { hunkActions, hasHunkActions, comment: pressed } : {})}
       />
     </>
@@ -498,13 +498,13 @@ function threadsByFile(all: typeof comments.value, typed: typeof drafts.value): 
 }
 
 /** Comments on files in which nothing is pending. */
-function Elsewhere({ comments: all }: { readonly comments: typeof comments.value }): JSX.Element | null {
+function OtherComments({ comments: all }: { readonly comments: typeof comments.value }): JSX.Element | null {
   if (commentsProblem.value !== undefined) {
     return <Trouble problem={commentsProblem.value} again={() => void loadComments()} />;
   }
   if (all.length === 0) return null;
   return (
-    <section class="elsewhere" aria-label="Comments on other files">
+    <section class="other-comments" aria-label="Comments on other files">
       <h3>{counted(all.length, "comment")} where nothing is pending</h3>
       {all.map((one) => (
         <CommentBox key={one.commentId} comment={one} isAtLine={false} hasName />

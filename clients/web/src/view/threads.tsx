@@ -1,4 +1,4 @@
-/** Comments in a diff: what was said, and fields for what is to be said. */
+/** Comments in a diff: their texts, and fields for new ones. */
 import type { Comment } from "@snapd/client";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";

@@ -6,7 +6,7 @@ import { type Problem } from "../api/problem";
 import { getTurnDiff } from "../api/routes";
 import { visible } from "../model/names";
 import { counted, moment, promptName, stateName, sums } from "../model/wording";
-import { propose, revertTo, undoTurn } from "../store/acting";
+import { propose, revertTo, rewindTo, undoTurn } from "../store/acting";
 import { givenSource } from "../store/diffs";
 import { Latest } from "../store/latest";
 import { sessions } from "../store/sessions";
@@ -54,17 +54,27 @@ export function TurnDetail({ sessionId, messageId, file }: TurnDetailProps): JSX
           </>
         }
         actions={
-          canUndo && (
-            <>
-              <Button icon="undo" label="Undo turn" keys="u" text="Undo turn" onClick={act} />
+          <>
+            {canUndo && (
+              <>
+                <Button icon="undo" label="Undo turn" keys="u" text="Undo turn" onClick={act} />
+                <Button
+                  icon="history"
+                  label="Restore to before this prompt: undo this turn and all later ones of the session"
+                  text="Restore to before this prompt"
+                  onClick={() => void propose(revertTo(sessionId, messageId, text))}
+                />
+              </>
+            )}
+            {!isReadOnly.value && (
               <Button
                 icon="history"
-                label="Restore to before this prompt: undo this turn and all later ones of the session"
-                text="Restore to before this prompt"
-                onClick={() => void propose(revertTo(sessionId, messageId, text))}
+                label="Restore files and conversation: the agent goes on from before this prompt in a new session"
+                text="Restore with conversation"
+                onClick={() => void propose(rewindTo(sessionId, messageId, text))}
               />
-            </>
-          )
+            )}
+          </>
         }
       />
       {problem !== undefined && <Trouble problem={problem} again={again} />}

@@ -1,4 +1,4 @@
---- Comments in words: for whom they are, and who said what.
+--- Comments in words: for whom they are, and who wrote them.
 
 local pages = require("snapd.daemon.pages")
 local wording = require("snapd.wording")
