@@ -1,31 +1,31 @@
-"""The slash commands that the proxy answers itself: `/undo`, `/redo` and `/steps`."""
+"""The slash commands that the proxy answers itself: `/undo`, `/redo`, `/rewind` and `/steps`."""
 
 from __future__ import annotations
 
 import re
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import attrs
 
 from snapd.backend import with_short_ids
-from snapd.model.errors import InvalidParams, NothingToUndo, PlanChanged, UnknownStep
-from snapd.wire.words import moves_git
+from snapd.model.errors import InvalidParams, NothingToUndo, PlanChanged, SnapdError, UnknownStep
+from snapd.wire.words import chat_command, chat_line, moves_git
 
 from .messages import WITH_GIT, Offer
-from .notices import NOTHING_RECORDED, done, file_lines, turn_lines
+from .notices import NOTHING_RECORDED, code, done, file_lines, plain, refusal, turn_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from snapd_client.protocol import SessionUndoParams, Step, StepsOutcome
+    from snapd_client.protocol import Chat, RewindChatParams, SessionUndoParams, Step, StepsOutcome
 
     from snapd.backend import Backend
 
     from .turns import Turns
 
 
-Method = Literal["session/undo", "session/redo"]
+Method = Literal["session/undo", "session/redo", "session/revert"]
 
 OFFERS = (
     Offer(
@@ -34,10 +34,16 @@ OFFERS = (
         "a number of prompts, or a step; --git for git, too",
     ),
     Offer("redo", "Redo what /undo undid last (snapd)", "a number of prompts; --git for git, too"),
+    Offer(
+        "rewind",
+        "Go back to before the last prompt, with files and conversation (snapd)",
+        "a number of prompts; --git for git, too",
+    ),
     Offer("steps", "List what the agent changed, step by step (snapd)", "a number of prompts"),
 )
 _COMMAND = re.compile(
-    r"/(?P<name>undo|redo|steps)(?P<git>[ \t]+--git)?(?:[ \t]+(?P<rest>\S+))?(?P<git_last>[ \t]+--git)?", re.ASCII
+    r"/(?P<name>undo|redo|rewind|steps)(?P<git>[ \t]+--git)?(?:[ \t]+(?P<rest>\S+))?(?P<git_last>[ \t]+--git)?",
+    re.ASCII,
 )
 _COUNT = re.compile(r"[1-9][0-9]{0,2}", re.ASCII)
 _STEP = re.compile(r"[0-9a-f]{4,64}", re.ASCII)
@@ -47,6 +53,8 @@ _LISTS = "`/steps` lists what it changed"
 _LISTED = 5
 """The most prompts that `/steps` lists and that a question shows."""
 _MOST_STEPS = 1000
+_LONGEST = 1000
+"""The most characters of a line about the conversation."""
 
 
 @attrs.frozen
@@ -71,10 +79,13 @@ class Question:
     plan: StepsOutcome
     was_other: bool = False
     with_git: Question | None = None
+    chat: Chat | None = None
 
     @property
     def title(self) -> str:
         """The question in one line."""
+        if self.method == "session/revert":
+            return f"Go back to before {self.name}?"
         return f"{'Undo' if self.method == 'session/undo' else 'Redo'} {self.name}?"
 
     @property
@@ -83,6 +94,7 @@ class Question:
         why = "Something has changed since. This is the new plan:\n\n" if self.was_other else ""
         is_redo = self.method == "session/redo"
         text = why + file_lines(self.plan, redone=is_redo)
+        text += "" if self.chat is None else f"\n\nConversation: {plain(chat_line(self.chat), _LONGEST)}"
         if self.with_git is None:
             return text
         return f"{text}\n\n{WITH_GIT}:\n\n{file_lines(self.with_git.plan, redone=is_redo)}"
@@ -103,6 +115,8 @@ def answer(backend: Backend, turns: Turns, command: Command, *, is_busy: bool) -
     if is_busy:
         return f"The agent is still working. Stop it or wait until it is done, then type `/{command.name}` again."
     count = _count(command)
+    if command.name == "rewind":
+        return _rewind(backend, turns, count or 1, git=command.git)
     if command.name == "redo" or command.rest is None or count is not None:
         method: Method = "session/redo" if command.name == "redo" else "session/undo"
         return _of_turns(backend, turns, method, count or 1, git=command.git)
@@ -112,19 +126,53 @@ def answer(backend: Backend, turns: Turns, command: Command, *, is_busy: bool) -
 
 def carry_out(backend: Backend, turns: Turns, question: Question) -> str | Question:
     """Carries out the plan and returns Markdown, or a new question if it changed. Raises `SnapdError`."""
-    params: SessionUndoParams = {**question.params, "expect": question.plan["plan"]}
+    params: Any = {**question.params, "expect": question.plan["plan"]}
     try:
-        result = backend.request(question.method, params)
+        result = _request(backend, question.method, params)
     except PlanChanged as error:
         return _question(backend, turns, question.method, question.params, error.data["outcome"], was_other=True)
-    shown, is_redo = with_short_ids(backend, result), question.method == "session/redo"
-    return done(shown, question.name, turns.recording.folder, redone=is_redo)
+    shown, is_redo = with_short_ids(backend, _with_steps(result)), question.method == "session/redo"
+    text = done(shown, question.name, turns.recording.folder, redone=is_redo)
+    if question.chat is None:
+        return text
+    return f"{text}\n\n{_chat_text(backend, turns, params)}"
+
+
+def _rewind(backend: Backend, turns: Turns, count: int, *, git: bool) -> str | Question:
+    messages = backend.request("session/messages", {"sessionId": turns.name})["messages"]
+    if not messages:
+        raise NothingToUndo("no prompt of this session is recorded", hint=_LISTS)
+    chosen = messages[-count:][0]["messageId"]
+    return _planned(backend, turns, "session/revert", {"messageId": chosen, "git": git})
+
+
+def _chat_text(backend: Backend, turns: Turns, params: Mapping[str, Any]) -> str:
+    """Has the conversation go on in a new session, and says how to open it; the files are back already."""
+    try:
+        about: RewindChatParams = {"sessionId": turns.name, "messageId": params["messageId"]}
+        chat = backend.request("session/rewindChat", about)["chat"]
+    except SnapdError as error:
+        return refusal(error)
+    line = f"Conversation: {plain(chat_line(chat), _LONGEST)}."
+    if "sessionId" not in chat:
+        return line
+    command = chat_command(chat, turns.directory)
+    return f"{line}\n\nOpen the session {code(chat['sessionId'])} in your editor, or type {code(command)}."
+
+
+def _with_steps(result: Any) -> StepsOutcome:
+    """The result of an undo, a redo or a revert; a revert does not list steps."""
+    return cast("StepsOutcome", {"steps": [], **result})
+
+
+def _request(backend: Backend, method: Any, params: Any) -> Any:
+    return backend.request(method, params)
 
 
 def _planned(backend: Backend, turns: Turns, method: Method, which: SessionUndoParams) -> str | Question:
-    params: SessionUndoParams = {"sessionId": turns.name, **which, "details": "counts"}
-    dry_run: SessionUndoParams = {**params, "dryRun": True}
-    question = _question(backend, turns, method, params, backend.request(method, dry_run))
+    params: Any = {"sessionId": turns.name, **which, "details": "counts"}
+    dry_run: Any = {**params, "dryRun": True}
+    question = _question(backend, turns, method, params, _request(backend, method, dry_run))
     plan = question.plan
     is_change = any(row["outcome"] != "unchanged" for row in plan["files"]) or question.with_git is not None
     is_change = is_change or moves_git(plan.get("git"))
@@ -136,24 +184,31 @@ def _question(
     turns: Turns,
     method: Method,
     params: SessionUndoParams,
-    plan: StepsOutcome,
+    result: Any,
     *,
     was_other: bool = False,
 ) -> Question:
-    if "stepId" in params:
+    plan, chat = _with_steps(result), None
+    if method == "session/revert":
+        message = str(params["messageId"])
+        about: RewindChatParams = {"sessionId": turns.name, "messageId": message, "dryRun": True}
+        chat = backend.request("session/rewindChat", about)["chat"]
+        prompt = _prompt(backend, turns, message)
+        names = ["a prompt" if prompt is None else f"the prompt “{prompt}”"]
+    elif "stepId" in params:
         names = [_step_name(backend, params["stepId"])]
     else:
         chosen = _by_turn(plan)
         names = [_turn_name(backend, turns, steps[0]) for steps in chosen[:_LISTED]]
         names += [f"{len(chosen) - _LISTED} more"] if len(chosen) > _LISTED else []
     name = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-    question = Question(method, params, name, with_short_ids(backend, plan), was_other)
+    question = Question(method, params, name, with_short_ids(backend, plan), was_other, chat=chat)
     if not plan.get("git", {}).get("left"):
         return question
     git_params: SessionUndoParams = {**params, "git": True}
-    dry_run: SessionUndoParams = {**git_params, "dryRun": True}
-    git_plan = backend.request(method, dry_run)
-    with_git = Question(method, git_params, name, with_short_ids(backend, git_plan))
+    dry_run: Any = {**git_params, "dryRun": True}
+    git_plan = _with_steps(_request(backend, method, dry_run))
+    with_git = Question(method, git_params, name, with_short_ids(backend, git_plan), chat=chat)
     return attrs.evolve(question, with_git=with_git)
 
 
@@ -166,7 +221,7 @@ def _of_turns(backend: Backend, turns: Turns, method: Method, count: int, *, git
     looked_at = 1 if (method, count) == ("session/undo", 1) else _MOST_STEPS
     params: SessionUndoParams = {"sessionId": turns.name, "count": looked_at, "git": git, "dryRun": True}
     try:
-        plan = backend.request(method, params)
+        plan = _request(backend, method, params)
     except NothingToUndo as error:
         text = "nothing that the agent changed in this session is left to undo"
         raise NothingToUndo(text, hint=_LISTS) from error

@@ -82,13 +82,13 @@ def file_lines(result: StepsOutcome, *, redone: bool) -> str:
     rows = result["files"]
     words = {**_OUTCOMES, **(_REDONE if redone else {})}
     why = _whys(result)
-    lines = [f"- {_code(row['file'])}: {words.get(row['outcome'], row['outcome'])}{why(row)}" for row in rows[:_SHOWN]]
+    lines = [f"- {code(row['file'])}: {words.get(row['outcome'], row['outcome'])}{why(row)}" for row in rows[:_SHOWN]]
     if len(rows) > _SHOWN:
         lines.append(f"- and {len(rows) - _SHOWN} more files")
     git = (
         git_lines(result["git"], f"“{WITH_GIT}”" if "plan" in result else how, redone=redone) if "git" in result else []
     )
-    return "\n".join([*lines, *(f"- {_plain(line, _LONGEST_GIT)}" for line in git)])
+    return "\n".join([*lines, *(f"- {plain(line, _LONGEST_GIT)}" for line in git)])
 
 
 def turn_lines(steps: list[Step], prompt: str | None) -> list[str]:
@@ -108,7 +108,7 @@ def turn_lines(steps: list[Step], prompt: str | None) -> list[str]:
     lines = [head]
     for step in calls:
         title = step.get("description") or step.get("tool") or "a call"
-        head = f"  - `{step['stepId']}` {_plain(title)}{_state(step['state'])}"
+        head = f"  - `{step['stepId']}` {plain(title)}{_state(step['state'])}"
         lines.append(f"{head}{_files(step.get('files', []))}{_git(step)}")
     return lines
 
@@ -116,7 +116,7 @@ def turn_lines(steps: list[Step], prompt: str | None) -> list[str]:
 def shortened(prompt: str) -> str | None:
     """The first line of a prompt, shortened for display; None if it is empty."""
     line = next((line.strip() for line in prompt.splitlines() if line.strip()), "")
-    return _plain(line) or None
+    return plain(line) or None
 
 
 def _contested(result: StepsOutcome) -> list[Contested]:
@@ -144,7 +144,7 @@ def _who(changed_by: ChangedBy) -> str:
         return "you" if changed_by["author"] == "user" else "someone"
     if changed_by["author"] == "step":
         agent = changed_by.get("agent")
-        return f"step `{changed_by['stepId']}`" + (f" of {_plain(agent_title(agent))}" if agent else "")
+        return f"step `{changed_by['stepId']}`" + (f" of {plain(agent_title(agent))}" if agent else "")
     return f"a {changed_by.get('kind', 'restore')}"
 
 
@@ -163,13 +163,13 @@ def _advice(result: StepsOutcome, left: list[FileOutcome], folder: str, *, redon
 
 
 def _files(files: list[FileChange]) -> str:
-    named = [f"{_code(row['file'])} +{row['additions']} -{row['deletions']}" for row in files[:_NAMED]]
+    named = [f"{code(row['file'])} +{row['additions']} -{row['deletions']}" for row in files[:_NAMED]]
     more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
     return f": {', '.join(named)}{more}" if named else ""
 
 
 def _git(step: Step) -> str:
-    return f"; git: {_plain(git_words(step['git']), _LONGEST_GIT)}" if "git" in step else ""
+    return f"; git: {plain(git_words(step['git']), _LONGEST_GIT)}" if "git" in step else ""
 
 
 def _state(state: str) -> str:
@@ -181,12 +181,13 @@ def _clock(at: str) -> str:
     return datetime.fromisoformat(at).astimezone().strftime("%H:%M")
 
 
-def _code(name: str) -> str:
+def code(name: str) -> str:
+    """A foreign name as Markdown code."""
     shown = "".join(character if character.isprintable() else "�" for character in name)
     return f"`` {shown} ``" if "`" in shown else f"`{shown}`"
 
 
-def _plain(text: str, longest: int = 60) -> str:
+def plain(text: str, longest: int = 60) -> str:
     """A foreign text on one line, with Markdown characters escaped."""
     line = " ".join("".join(character if character.isprintable() else " " for character in text).split())
     short = line if len(line) <= longest else line[: longest - 1] + "…"

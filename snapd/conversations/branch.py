@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import re
 import stat
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from typing import Any, Literal
 
 import attrs
 
+from snapd.core.actions.sessions import TEXT_LENGTH
 from snapd.model.timeline import Transcript
+
+_EARLY = 1000
+"""How many milliseconds a row may be older than the event of its prompt."""
 
 
 @attrs.frozen
@@ -69,11 +75,37 @@ class Row:
         return value
 
 
-def transcript_of(prompt: Prompt) -> str:
-    """Returns the path of the agent's own file."""
-    if prompt.transcript is None:
-        raise NoBranch("snapd does not know where its file is, because the prompt came without a hook that says so")
-    return prompt.transcript.path
+def transcript_of(prompt: Prompt, folder: str = "", pattern: str = "") -> str:
+    """Returns the path of the agent's own file.
+
+    Without a hook that reports it, it is the one file in a folder that matches a pattern with the id of the session.
+    """
+    if prompt.transcript is not None:
+        return prompt.transcript.path
+    name = glob.escape(prompt.session_id)
+    paths = glob.glob(os.path.join(glob.escape(folder), pattern.format(name))) if pattern and "/" not in name else []
+    if len(paths) != 1:
+        raise NoBranch("snapd does not know where its file is, because no hook reported the prompt")
+    return paths[0]
+
+
+def is_same(prompt: Prompt, text: str | None) -> bool:
+    """Whether a text in a transcript is the prompt, of which snapd keeps the beginning, or nothing."""
+    own, wanted = (text or "").strip(), (prompt.text or "").strip()
+    if text is None or not wanted:
+        return text is not None
+    if len(prompt.text or "") >= TEXT_LENGTH:
+        return own.startswith(wanted)
+    # what snapd reports to the agent may stand before it
+    return own == wanted or own.endswith(f"\n{wanted}")
+
+
+def is_since(prompt: Prompt, row: Row) -> bool:
+    """Whether a row is not older than the prompt."""
+    try:
+        return datetime.fromisoformat(row.at("timestamp")).timestamp() * 1000 >= prompt.sent - _EARLY
+    except (TypeError, ValueError) as error:
+        raise NoBranch("its rows have no times") from error
 
 
 def read_rows(path: str) -> list[Row]:

@@ -6,27 +6,42 @@ import os
 import uuid
 from collections.abc import Sequence
 
-from .branch import Begun, Branch, NoBranch, Prompt, Row, read_rows, text_of, transcript_of, with_session, write_copy
+from .branch import (
+    Begun,
+    Branch,
+    NoBranch,
+    Prompt,
+    Row,
+    is_same,
+    is_since,
+    read_rows,
+    text_of,
+    transcript_of,
+    with_session,
+    write_copy,
+)
 
 _NOTIFICATION = "<task-notification>"
 
 
 def claude(prompt: Prompt) -> Branch:
     """Copies the rows from the start of the conversation to the prompt, without it."""
-    path = transcript_of(prompt)
+    home = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
+    path = transcript_of(prompt, home, "projects/*/{}.jsonl")
     # other rows are not of the conversation
     rows = [row for row in read_rows(path) if "uuid" in row.value]
     if not all(isinstance(row.at("uuid"), str) and isinstance(row.at("parentUuid"), str | None) for row in rows):
         raise NoBranch(f"{path} has rows of a form that snapd does not know")
     # a slash command has a row before that of the prompt, with the same id
-    first = next((row for row in rows if _prompt_id(row) == prompt.message_id), None)
-    if first is None:
+    name = prompt.message_id if prompt.transcript is not None else _id_by_text(rows, prompt)
+    first = next((row for row in rows if _prompt_id(row) == name), None)
+    if first is None or name is None:
         raise NoBranch(f"{path} does not have this prompt")
     kept = _kept(rows, first, path)
     gone = _after(rows, first)
     prompts = {id_: row for row in reversed(gone) if (id_ := _prompt_id(row)) and _is_prompt(row)}
-    own = prompts.get(prompt.message_id)
-    drops = dict.fromkeys([prompt.message_id, *(id_ for row in gone if (id_ := _prompt_id(row)) in prompts)])
+    own = prompts.get(name)
+    drops = dict.fromkeys([name, *(id_ for row in gone if (id_ := _prompt_id(row)) in prompts)])
     cwd = next((row.at("cwd") for row in rows if isinstance(row.at("cwd"), str)), None)
 
     def copy() -> Begun:
@@ -44,6 +59,13 @@ def claude(prompt: Prompt) -> Branch:
         cwd=cwd,
         begin=copy if has_answers else None,
     )
+
+
+def _id_by_text(rows: Sequence[Row], prompt: Prompt) -> str | None:
+    """Returns the agent's id of a prompt that another client than a hook reported, under an id of its own."""
+    own = (row for row in rows if _prompt_id(row) is not None and _is_prompt(row))
+    texts = ((row, text_of(row.at("message", "content"))) for row in own)
+    return next((_prompt_id(row) for row, text in texts if is_same(prompt, text) and is_since(prompt, row)), None)
 
 
 def _prompt_id(row: Row) -> str | None:

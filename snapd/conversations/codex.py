@@ -11,7 +11,21 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from .branch import Begun, Branch, NoBranch, Prompt, Row, read_rows, text_of, transcript_of, write_copy
+import attrs
+
+from .branch import (
+    Begun,
+    Branch,
+    NoBranch,
+    Prompt,
+    Row,
+    is_same,
+    is_since,
+    read_rows,
+    text_of,
+    transcript_of,
+    write_copy,
+)
 
 _SECONDS = 30.0
 """How long its program may take."""
@@ -19,17 +33,22 @@ _SECONDS = 30.0
 
 def codex(prompt: Prompt) -> Branch:
     """Has the program fork the thread; where there is no program, or it refuses, copies the rows before the turn."""
-    path = transcript_of(prompt)
+    path = transcript_of(prompt, _home(), "sessions/*/*/*/rollout-*-{}.jsonl")
     home, name = os.path.normpath(os.path.join(path, *5 * (os.pardir,))), os.path.basename(path)
     archived = os.path.join(home, "archived_sessions", name)
     rows = read_rows(archived if not os.path.exists(path) and os.path.exists(archived) else path)
     starts = [at for at, row in enumerate(rows) if _event(row, "task_started")]
-    at = [start for start in starts if rows[start].at("payload", "turn_id") == prompt.message_id]
     if not rows or rows[0].at("type") != "session_meta" or rows[0].at("payload", "id") != prompt.session_id:
         raise NoBranch(f"{path} has rows of a form that snapd does not know")
+    texts = {start: _text(rows[start:end]) for start, end in zip(starts, [*starts[1:], len(rows)], strict=True)}
+    if prompt.transcript is None:
+        # another client than a hook reported it, under an id of its own
+        at = [start for start in starts if is_same(prompt, texts[start]) and is_since(prompt, rows[start])][:1]
+    else:
+        at = [start for start in starts if rows[start].at("payload", "turn_id") == prompt.message_id]
     if len(at) != 1:
         raise NoBranch(f"{path} has this prompt {len(at)} times")
-    texts = {start: _text(rows[start:end]) for start, end in zip(starts, [*starts[1:], len(rows)], strict=True)}
+    prompt = attrs.evolve(prompt, message_id=rows[at[0]].at("payload", "turn_id"))
     # a turn without a prompt compacts the conversation
     prompts = [start for start in starts if texts[start] is not None or start == at[0]]
     base = rows[0].at("payload", "history_base")
@@ -55,6 +74,10 @@ def codex(prompt: Prompt) -> Branch:
         begin=None if is_first else begin,
         kind="copy" if program is None else "fork",
     )
+
+
+def _home() -> str:
+    return os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
 
 
 def _event(row: Row, kind: str) -> bool:

@@ -7,17 +7,27 @@ import os
 import re
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
 from typing import Any
 
-from snapd.core.actions.sessions import TEXT_LENGTH
+import attrs
 
-from .branch import Begun, Branch, NoBranch, Prompt, Row, read_rows, text_of, transcript_of, with_session, write_copy
+from .branch import (
+    Begun,
+    Branch,
+    NoBranch,
+    Prompt,
+    Row,
+    is_same,
+    is_since,
+    read_rows,
+    text_of,
+    transcript_of,
+    with_session,
+    write_copy,
+)
 
 _HOOK_CONTEXT = re.compile(r"<hook_context>.*?</hook_context>", re.DOTALL)
 _SESSION_CONTEXT = "<session_context>"
-_EARLY = 1000
-"""How many milliseconds a row may be older than the event of its prompt."""
 
 
 def gemini(prompt: Prompt) -> Branch:
@@ -83,23 +93,12 @@ def _qwen_prompt(message: Any) -> str | None:
 
 def _place(rows: Sequence[Row], prompt: Prompt, text: Callable[[Any], str | None], *, is_reported: bool) -> int | None:
     """Returns the index of the first row since the event of the prompt that has its text."""
-    wanted = prompt.text and _HOOK_CONTEXT.sub("", prompt.text).strip()
+    wanted = attrs.evolve(prompt, text=prompt.text and _HOOK_CONTEXT.sub("", prompt.text))
     size = prompt.transcript.size if prompt.transcript is not None and is_reported else 0
     for index, row in enumerate(rows):
-        own = text(row.value)
-        # of a long prompt, snapd keeps the beginning
-        is_cut = prompt.text is not None and len(prompt.text) >= TEXT_LENGTH
-        is_same = own is not None and (not wanted or own == wanted or (is_cut and own.startswith(wanted)))
-        if is_same and row.start >= size and (size or _milliseconds(row) >= prompt.sent - _EARLY):
+        if is_same(wanted, text(row.value)) and row.start >= size and (size or is_since(prompt, row)):
             return index
     return None
-
-
-def _milliseconds(row: Row) -> float:
-    try:
-        return datetime.fromisoformat(row.at("timestamp")).timestamp() * 1000
-    except (TypeError, ValueError) as error:
-        raise NoBranch("its rows have no times") from error
 
 
 def _branch(

@@ -22,7 +22,7 @@ from snapd.acp.messages import (
 )
 
 OURS = offered(OFFERS, 1)
-NAMES = ["undo", "redo", "steps"]
+NAMES = ["undo", "redo", "rewind", "steps"]
 
 
 def listed(line: bytes) -> list[str]:
@@ -41,7 +41,7 @@ def test_our_commands_come_last_and_the_rest_stays_as_it_was_written(commands: s
     line = commands_line(commands)
     found = with_commands(line, json.loads(line), OURS)
     at = found.index(b'{"name":"undo"')
-    assert json.loads(found)["params"]["update"]["availableCommands"][-3:] == OURS
+    assert json.loads(found)["params"]["update"]["availableCommands"][-4:] == OURS
     ours = json.dumps(OURS, separators=(",", ":"))[1:-1].encode()
     assert found.replace(ours, b"").replace(b",]", b"]") == line
     assert at > line.index(b"availableCommands")

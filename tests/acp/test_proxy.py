@@ -21,7 +21,7 @@ from tests.acp.streams import NAMES, Line, captured, line, opening, prompt, resu
 from tests.acp.test_replay import commands_of
 from tests.cli.running import Home
 
-OURS = {"undo", "redo", "steps"}
+OURS = {"undo", "redo", "rewind", "steps"}
 
 
 def opened(home: Home, project: str, cwd: str | None = None, **how: Any) -> Proxied:
@@ -74,7 +74,7 @@ def test_a_captured_conversation_byte_for_byte(home: Home, project: str, name: s
         if commands_of(each.data) is None:
             assert found == each.data
         else:
-            assert commands_of(found)[:-3] == commands_of(each.data)  # type: ignore[index]
+            assert commands_of(found)[:-4] == commands_of(each.data)  # type: ignore[index]
     proxied.leave()
     proxied.hang_up()
     assert proxied.end() == (0, b"")

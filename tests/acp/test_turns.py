@@ -340,7 +340,7 @@ def test_a_command_of_the_second_version(ledger: Ledger, draft: Talk) -> None:
     assert [
         each["type"]
         for each in draft.inserted[0] and json.loads(draft.inserted[0])["params"]["update"]["availableCommands"]
-    ] == ["command"] * 3
+    ] == ["command"] * 4
     draft.inserted.clear()
     ledger.trouble = refuse
     assert draft.say(prompt(3, "S", "/undo")) is None
@@ -414,7 +414,8 @@ def test_our_commands_are_told_where_the_agent_tells_none(talk: Talk) -> None:
     (line,) = talk.inserted
     message = json.loads(line)
     assert (message["method"], message["params"]["sessionId"]) == ("session/update", "S")
-    assert [each["name"] for each in message["params"]["update"]["availableCommands"]] == ["undo", "redo", "steps"]
+    commands = message["params"]["update"]["availableCommands"]
+    assert [each["name"] for each in commands] == ["undo", "redo", "rewind", "steps"]
 
 
 def test_an_undo_has_to_wait_for_the_agent(ledger: Ledger, talk: Talk) -> None:

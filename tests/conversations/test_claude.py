@@ -182,3 +182,19 @@ def test_a_transcript_that_is_gone_or_unknown_is_refused(here: Conversation) -> 
         claude(about)
     with pytest.raises(NoBranch, match="does not know where"):
         claude(attrs.evolve(about, transcript=None))
+
+
+def test_a_prompt_that_no_hook_reported_is_found_by_its_text(
+    here: Conversation, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    home = tmp_path / "claude"
+    (home / "projects/p").mkdir(parents=True)
+    (home / "projects/p" / f"{here.session}.jsonl").write_bytes(here.before)
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home))
+    about = attrs.evolve(here.prompt("of the editor", 1), transcript=None)
+
+    assert claude(about).drops == (prompt(here, 1).message_id, prompt(here, 2).message_id)
+    with pytest.raises(NoBranch, match="does not have this prompt"):
+        claude(attrs.evolve(about, sent=2**53))
+    with pytest.raises(NoBranch, match="does not know where"):
+        claude(attrs.evolve(about, session_id="../p/*"))

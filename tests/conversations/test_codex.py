@@ -136,3 +136,12 @@ def test_no_turn_or_another_form_is_refused(here: Conversation) -> None:
     here.path.write_text(here.path.read_text().replace('"session_meta"', '"session"'))
     with pytest.raises(NoBranch, match="a form that snapd does not know"):
         codex(about)
+
+
+def test_a_turn_that_no_hook_reported_is_found_by_its_text(here: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = program(here, offset(here, 1))
+    here.path.with_name(f"rollout-2-{NEW}.jsonl").rename(home / "fork.jsonl")
+    monkeypatch.setenv("CODEX_HOME", str(home))
+    branch = codex(attrs.evolve(here.prompt("of the editor", 1), transcript=None))
+
+    assert branch.drops == tuple(turns(here)[1:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import signal
@@ -26,6 +27,7 @@ from .view import shown
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping
+    from pathlib import Path
 
     from snapd_client import Client
 
@@ -241,6 +243,27 @@ async def test_a_turn_is_shown_and_undone_whole(client: Client, project: str) ->
         await view.answer("y", "Undo all steps of this turn?")
         await view.until(lambda: view.messages, "the outcome")
         assert [read(project, name) for name in ("0.txt", "1.txt", "test.txt")] == [None, None, b"x\n"]
+
+
+async def test_files_and_conversation_go_back_to_before_a_prompt(client: Client, project: str, tmp_path: Path) -> None:
+    client.session_start("S", agent="claude")
+    transcript = tmp_path / "S.jsonl"
+    for number, name in enumerate(("one", "two")):
+        more = {"messageId": name, "text": f"write {name}", "transcript": str(transcript)}
+        client.request("agent/report", {"sessionId": "S", "event": "prompt", "agent": "claude", **more})
+        take(client, project, {name: b"x\n"}, description=name)
+        row = {"type": "user", "uuid": name, "parentUuid": "one" if number else None, "promptId": name}
+        row |= {"sessionId": "S", "cwd": project, "message": {"role": "user", "content": f"write {name}"}}
+        with transcript.open("a") as file:
+            print(json.dumps(row), file=file)
+    async with shown(project) as view:
+        await view.select("write two")
+        await view.press("b")
+        await view.answer("y", "without “write two”")
+        await view.until(lambda: "claude --resume " in view.message, "what to type")
+    assert [read(project, name) for name in ("one", "two")] == [b"x\n", None]
+    _, new = client.session_list()["sessions"]
+    assert "write one" in (tmp_path / f"{new['sessionId']}.jsonl").read_text()
 
 
 async def test_a_conflict_is_shown_and_settled(client: Client, project: str) -> None:

@@ -38,7 +38,7 @@ def acp(options: argparse.Namespace) -> int:
     """Run an agent of the Agent Client Protocol for an editor, and record what it does.
 
     Stand between an editor and an agent that speak the Agent Client Protocol: each prompt becomes a step, each
-    tool call that can write a part of it, and /undo, /redo and /steps work in the conversation. What changes
+    tool call that can write a part of it, and /undo, /redo, /rewind and /steps work in the conversation. What changes
     files shows its plan and asks. In the editor's settings, put 'snapd acp --' before the agent's command. With
     SNAPD_LOG=info, snapd logs what it does to standard error.
     """

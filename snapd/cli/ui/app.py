@@ -104,6 +104,7 @@ class TerminalView(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("u", "undo", "undo"),
         Binding("r", "redo", "redo"),
+        Binding("b", "rewind", "rewind", show=False),
         Binding("f", "revert_file", "file back"),
         Binding("space", "choose_hunk", "choose hunk"),
         Binding("h", "revert_hunks", "hunks back"),
@@ -382,6 +383,10 @@ class TerminalView(App[None]):
         """Undoes what is selected, after confirmation."""
         self.operate(lambda: operations.undo(self.rows.row))
 
+    def action_rewind(self) -> None:
+        """Goes back to before the prompt, with files and conversation, after confirmation."""
+        self.operate(lambda: operations.rewind(self.rows.row))
+
     def action_redo(self) -> None:
         """Redoes what was undone last, after confirmation."""
         self.operate(lambda: operations.redo(self.rows.row))
@@ -414,9 +419,22 @@ class TerminalView(App[None]):
     def _plan(self, operation: Operation, decisions: dict[str, str]) -> None:
         def work() -> tuple[dict[str, Any], str]:
             plan: dict[str, Any] = self._link.ask(operation.method, operation.plan(decisions))
+            plan |= self._chat(operation, dry_run=True)
             return plan, self._contents(operation, decisions, plan)
 
         self.work(work, lambda planned: self._ask(operation, decisions, *planned))
+
+    def _chat(self, operation: Operation, *, dry_run: bool) -> dict[str, Any]:
+        """Takes the conversation back, or says how; the files are back even if that fails."""
+        if not operation.takes_chat:
+            return {}
+        about = {name: operation.params[name] for name in ("sessionId", "messageId")}
+        try:
+            return {"chat": self._link.ask("session/rewindChat", {**about, "dryRun": dry_run})["chat"]}
+        except SnapdError as error:
+            if dry_run:
+                raise
+            return {"chat": {"command": [], "cwd": "", "drops": [], "problem": error.message}}
 
     def _contents(self, operation: Operation, decisions: dict[str, str], plan: dict[str, Any]) -> str:
         """Identifies the current contents of files in conflict: a plan does so only for files that it changes."""
@@ -456,7 +474,7 @@ class TerminalView(App[None]):
         def work() -> dict[str, Any] | None:
             try:
                 outcome: dict[str, Any] = self._link.ask(operation.method, operation.carry_out(decisions, plan))
-                return outcome
+                return outcome | self._chat(operation, dry_run=False)
             except PlanChanged:
                 return None
 
@@ -467,7 +485,14 @@ class TerminalView(App[None]):
             self.diff.choose_nothing()
             conflict = any(file["outcome"] == "conflict" for file in outcome["files"])
             texts = [operations.outcome_text(operation, outcome), "" if conflict else operation.way_back]
-            self.notify(" ".join(filter(None, texts)), severity="warning" if conflict else "information", markup=False)
+            texts.append(operations.chat_text(outcome))
+            self.notify(
+                " ".join(filter(None, texts)),
+                severity="warning" if conflict else "information",
+                # it has a command to type
+                timeout=60 if operation.takes_chat else None,
+                markup=False,
+            )
 
         self.work(work, done)
 

@@ -16,7 +16,7 @@ from snapd.cli.requests.operation import undecided
 from snapd.cli.terminal.asking import CONFLICT_HELP, DECISIONS
 from snapd.cli.terminal.output import printable
 
-from .operations import git_lines_of, planned, planned_file, steps_of
+from .operations import chat_text, git_lines_of, planned, planned_file, steps_of
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -40,6 +40,7 @@ Tab          to the other pane
 n p          next hunk, hunk before
 u            undo the step, the session or the file that is selected
 r            do again what was undone last in the session
+b            go back to before the prompt that is selected, with files and conversation
 f            take back what the step did to this file
 Space        choose the hunk, or no longer
 h            take back the chosen hunks, or the one of the cursor
@@ -139,6 +140,8 @@ class Question(Dialog["dict[str, str] | Operation | bool | None"]):
 
         if self._operation.note:
             add(self._operation.note, "yellow")
+        if chat := chat_text(self._plan):
+            add(chat, "")
         if self._conflicts:
             row, number = self._conflicts[len(self._answers)], len(self._answers) + 1
             add(f"({number}/{len(self._conflicts)}) {printable(row['file'])} is in conflict:", "yellow")

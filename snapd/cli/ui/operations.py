@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -11,7 +12,7 @@ from snapd.cli.requests.operation import decisions_param, undecided
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import printable
 from snapd.model.errors import InvalidParams
-from snapd.wire.words import git_lines, reason_text
+from snapd.wire.words import chat_command, chat_line, git_lines, reason_text
 
 from .labels import title_of
 
@@ -45,6 +46,7 @@ class Operation:
     params: dict[str, Any]  # without `dryRun`, `expect`, `onConflict` and `decisions`
     note: str = ""  # what the user should know besides
     way_back: str = ""  # how to reverse it, once it is done
+    takes_chat: bool = False  # whether the conversation goes back with the files
 
     @property
     def with_git(self) -> bool:
@@ -110,6 +112,24 @@ def redo(row: Row | None) -> Operation:
     if session_id is None:
         raise InvalidParams("only what a session did can be redone here", hint="select the session or its step")
     return Operation("Do again what was undone last in this session?", "session/redo", {"sessionId": session_id})
+
+
+def rewind(row: Row | None) -> Operation:
+    """Goes back to before the prompt of a row, with files and conversation; else raises `InvalidParams`."""
+    if row is None or row.kind != "message":
+        raise InvalidParams("only a prompt can be gone back to", hint="select a prompt: its line begins with »")
+    about = {"sessionId": row.shows["sessionId"], "messageId": row.shows["messageId"]}
+    title = "Go back to before this prompt, with files and conversation?"
+    return Operation(title, "session/revert", about, takes_chat=True)
+
+
+def chat_text(outcome: dict[str, Any]) -> str:
+    """Says how a conversation goes on, and what to type then; empty if none is taken back."""
+    if "chat" not in outcome:
+        return ""
+    chat = outcome["chat"]
+    command = chat_command(chat, os.path.realpath(os.curdir)) if "plan" not in outcome else ""
+    return printable(f"Conversation: {chat_line(chat)}.{f' Type: {command}' if command else ''}")
 
 
 def revert_file(row: Row | None, file: str | None) -> Operation:
@@ -223,7 +243,7 @@ def planned_file(file: dict[str, Any]) -> list[tuple[str, str]]:
 
 def has_changes(outcome: dict[str, Any]) -> bool:
     """Whether a plan changes a file, or is about git."""
-    return "git" in outcome or any(file["outcome"] in _DONE for file in outcome["files"])
+    return "git" in outcome or "chat" in outcome or any(file["outcome"] in _DONE for file in outcome["files"])
 
 
 def is_as_decided(plan: dict[str, Any], decisions: dict[str, str]) -> bool:
