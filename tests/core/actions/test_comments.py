@@ -181,6 +181,24 @@ def test_a_purge_removes_a_comment_and_the_lines_of_a_file(commenter: Commenter)
         upkeep.purge([], False, Call(), comments=["nothing"])
 
 
+def test_a_comment_to_nobody_lasts_until_it_is_resolved_and_the_retention_is_over(commenter: Commenter) -> None:
+    write(commenter, "s", "a.txt", "1\n2\n3\ns\n")
+    nobodys = commenter.say("a.txt", 1, text="to nobody")
+    commenter.say("a.txt", 4, text="to s")
+    workspace = commenter.agents.bench.workspace
+    # the newest events stay in any case, and what goes with them
+    write(commenter, "t", "b.txt", "b\n")
+    for session in ("s", "t"):
+        workspace.sessions.end(session, Call())
+    workspace.upkeep.cleanup(-1, Call())
+    assert [(view.comment.made.text, view.lines) for view in commenter.listed()] == [("to nobody", b"1\n")]
+    commenter.resolve(nobodys)
+    assert len(commenter.listed(state=None)) == 1
+    commenter.agents.start("u")
+    workspace.upkeep.cleanup(-1, Call())
+    assert commenter.listed(state=None) == ()
+
+
 @pytest.mark.parametrize("seed", range(amount(6, 300)))
 def test_random_histories(tmp_path: Path, seed: int) -> None:
     """Every line is unique: those that were commented on are where the file has them."""
@@ -190,12 +208,17 @@ def test_random_histories(tmp_path: Path, seed: int) -> None:
     agents = at_work(tmp_path, {name: b"".join(b"%d\n" % next(numbers) for _ in range(6)) for name in names})
     commenter = Commenter(agents)
     root = agents.bench.root
-    for session in ("s", "t"):
+    for session in ("s", "t", "u"):
         agents.start(session)
     comments: dict[str, tuple[CommentView, set[bytes], str]] = {}
 
     def edit() -> None:
         name = random.choice(names)
+        if random.random() < 0.15:
+            # with edits at the same time, it might be another file
+            names[names.index(name)] = renamed = f"{name}{next(numbers)}"
+            os.rename(root / name, root / renamed)
+            return
         lines = (root / name).read_bytes().splitlines(keepends=True)
         for _ in range(random.randint(1, 3)):
             at = random.randint(0, len(lines))
@@ -203,9 +226,6 @@ def test_random_histories(tmp_path: Path, seed: int) -> None:
                 b"%d\n" % next(numbers) for _ in range(random.randint(0, 3))
             ]
         (root / name).write_bytes(b"".join(lines))
-        if random.random() < 0.15:
-            names[names.index(name)] = renamed = f"{name}{next(numbers)}"
-            os.rename(root / name, root / renamed)
 
     for _ in range(14):
         what = random.choice(("step", "step", "user", "undo", "redo", "comment", "comment"))
@@ -213,6 +233,8 @@ def test_random_histories(tmp_path: Path, seed: int) -> None:
             agents.step(random.choice("st"), edit)
         elif what == "user":
             edit()
+            # what a person does between two events is one change
+            agents.step("u", {})
         elif what in ("undo", "redo"):
             session = random.choice("st")
             undoable, redoable = agents.counts(session)
