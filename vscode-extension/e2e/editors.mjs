@@ -1,7 +1,7 @@
 /** The editors of files: texts, diffs, and diffs of several files. */
 import assert from "node:assert/strict";
-import { still, until, untilEqual } from "./waiting.mjs";
-import { exactly, plain } from "./workbench.mjs";
+import { happens, still, until, untilEqual } from "./waiting.mjs";
+import { SHOWN_WITHIN, exactly, plain } from "./workbench.mjs";
 
 /** @typedef {import("playwright-core").Locator} Locator */
 
@@ -180,6 +180,32 @@ export class TextEditor {
   /** The threads of comments that are open in it. */
   get threads() {
     return this.page.locator(".editor-group-container.active .review-widget");
+  }
+
+  /**
+   * Opens a thread by its sign. VS Code folds a thread a moment after it was resolved, also when it is just being opened.
+   *
+   * @param {Locator} sign
+   * @param {string} text In the thread.
+   */
+  async openThread(sign, text) {
+    const thread = this.threads.filter({ hasText: text });
+    await until(`the thread with ${text} is open`, async () => {
+      await sign.click();
+      return happens(thread.waitFor({ timeout: SHOWN_WITHIN }));
+    });
+  }
+
+  /** The numbers of the lines that have the sign of a comment. */
+  async commentedLines() {
+    const tops = (/** @type {string} */ selector) =>
+      this.editor
+        .locator(`.margin-view-overlays ${selector}`)
+        .evaluateAll((elements) =>
+          elements.map((each) => [each.textContent ?? "", Math.round(each.getBoundingClientRect().top)]),
+        );
+    const [signs, numbers] = await Promise.all([tops("[class*='comment-thread']"), tops(".line-numbers")]);
+    return signs.map(([, top]) => numbers.find(([, other]) => other === top)?.[0]);
   }
 
   /**

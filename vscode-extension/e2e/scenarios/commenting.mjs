@@ -56,6 +56,7 @@ export const COMMENTING = [
       await untilEqual("its line", async () => (await comments())[0].start, 7);
       await agent.step("Write above", { "shared.txt": `first\n${world.read("shared.txt")}` });
       await untilEqual("its line", async () => (await comments())[0].start, 8);
+      await untilEqual("its sign", () => text.commentedLines(), ["8"]);
 
       // all comments of the project
       await workbench.run("Comments: Focus on Comments View");
@@ -71,15 +72,13 @@ export const COMMENTING = [
       await diff.shows(LONG, shouted);
       const signs = diff.after.locator(".margin-view-overlays [class*='comment-thread']");
       await untilEqual("the sign of the comment", () => signs.count(), 1);
-      await signs.click();
-      await threads.locator(".comment-body", { hasText: "Thanks." }).waitFor();
+      await text.openThread(signs, "Thanks.");
       await stage.shot("comment-in-diff");
       await threads.getByRole("button", { name: "Resolve Comment" }).click();
       await untilEqual("its state", async () => (await comments())[0].state, "resolved");
       // VS Code folds what is resolved
       await threads.waitFor({ state: "hidden" });
-      await diff.after.locator(".comment-range-glyph.comment-thread").click();
-      await threads.filter({ hasText: "For Claude Code, resolved" }).waitFor();
+      await text.openThread(signs, "For Claude Code, resolved");
       await threads.getByRole("button", { name: "Reopen Comment" }).click();
       await untilEqual("its state", async () => (await comments())[0].state, "open");
 
@@ -90,6 +89,7 @@ export const COMMENTING = [
       await untilEqual("whether it is outdated", async () => (await comments())[0].outdated, true);
       await text.goTo(6);
       await threads.filter({ hasText: "outdated" }).filter({ hasText: "LINE 6" }).waitFor();
+      await untilEqual("its sign", () => text.commentedLines(), [String((await comments())[0].start)]);
       await stage.shot("comment-outdated");
     },
   },

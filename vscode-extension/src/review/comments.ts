@@ -61,6 +61,8 @@ export class CommentThreads implements CommentingRangeProvider, Disposable {
   /** How many of them there were. */
   #made = 0;
   #commentable = "";
+  /** The documents that VS Code read from the disk again: it may have moved the signs of their threads. */
+  #reloaded = new Set<string>();
 
   constructor(model: WorkspaceModel, log: { error(error: Error): void }) {
     this.#model = model;
@@ -78,6 +80,11 @@ export class CommentThreads implements CommentingRangeProvider, Disposable {
       model.onDidChange(update),
       model.onDidChangeReview(update),
       window.onDidChangeVisibleTextEditors(update),
+      workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
+        if (document.isDirty || contentChanges.length === 0) return;
+        this.#reloaded.add(document.uri.toString());
+        update();
+      }),
       // a thread that is made only once its editor is drawn is not always drawn
       workspace.onDidOpenTextDocument(update),
       workspace.onDidCloseTextDocument(update),
@@ -210,7 +217,9 @@ export class CommentThreads implements CommentingRangeProvider, Disposable {
         thread.dispose();
         this.#shown.delete(key);
       }
-      for (const [key, placed] of wanted) this.#show(key, placed);
+      const reloaded = this.#reloaded;
+      this.#reloaded = new Set();
+      for (const [key, placed] of wanted) this.#show(key, placed, reloaded.has(placed.uri.toString()));
       this.#offer();
     } catch (error) {
       this.#log.error(error instanceof Error ? error : new Error(String(error)));
@@ -253,12 +262,14 @@ export class CommentThreads implements CommentingRangeProvider, Disposable {
     });
   }
 
-  #show(key: string, { folder, comment, uri, range }: Placed): void {
+  #show(key: string, { folder, comment, uri, range }: Placed, isReloaded: boolean): void {
     const known = this.#shown.get(key);
     const thread = known?.thread ?? this.#controller.createCommentThread(uri, range, []);
     const remarks = remarksOf(folder, comment);
     const heading = headingOf(folder, comment);
     const look = JSON.stringify([heading, comment.state, remarks]);
+    // VS Code ignores a range that it was given before
+    if (isReloaded) thread.range = new Range(range.start, range.end.translate(0, 1));
     if (!thread.range.isEqual(range)) thread.range = range;
     if (known?.look !== look) {
       const unsent = [...this.#unsent].filter(([, where]) => where === thread).map(([each]) => each);
