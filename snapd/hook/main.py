@@ -113,9 +113,9 @@ def _run(name: str | None, environment: Mapping[str, str]) -> tuple[dict[str, An
 
 def _acknowledge(event: Event, environment: Mapping[str, str]) -> None:
     """Tells the daemon that the agent got its comments: until then, they come again."""
-    if event.heard is None:
+    if event.notification is None:
         return
-    uri, news_id = event.heard
+    uri, news_id = event.notification
     link = _connected(environment, starts=False)
     try:
         params = {"sessionId": event.session_id, "newsId": news_id, "workspaceUri": uri}
@@ -268,7 +268,7 @@ def _record(event: Event, folder: str, link: DaemonConnection, environment: Mapp
     if news is None or not any(value for name, value in news.items() if name != "newsId"):
         return None
     if news.get("comments") or news.get("overlaps"):
-        event.heard = uri, news["newsId"]
+        event.notification = uri, news["newsId"]
     return _format_news(event, news, uri, link)
 
 
