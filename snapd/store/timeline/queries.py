@@ -611,8 +611,8 @@ class CommentQueries(EventQueries):
 
         The last two are 0 for none.
         """
-        ((count, last, told),) = self._rows(REMARKS)
-        return count, last, told
+        ((count, last, delivered),) = self._rows(REMARKS)
+        return count, last, delivered
 
     def _comments(self, clause: str, *values: Any) -> Iterator[Comment]:
         rows = self._rows(f"SELECT comment_id, seq, state, due, delivered FROM comments {clause}", *values)  # noqa: S608
