@@ -88,7 +88,9 @@ def qwen(prompt: Prompt) -> Branch:
 
 def _qwen_prompt(message: Any) -> str | None:
     is_own = isinstance(message, dict) and message.get("type") == "user" and isinstance(message.get("message"), dict)
-    return (text_of(message["message"].get("parts")) or "").strip() or None if is_own else None
+    parts = message["message"].get("parts") if is_own else None
+    # further parts are what hooks added, and contents of files
+    return (text_of(parts[:1]) or "").strip() or None if type(parts) is list else None
 
 
 def _place(rows: Sequence[Row], prompt: Prompt, text: Callable[[Any], str | None], *, is_reported: bool) -> int | None:

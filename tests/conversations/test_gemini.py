@@ -121,6 +121,14 @@ def test_what_snapd_does_not_keep_is_found_by_its_place(of_qwen: Conversation, o
         assert branch(attrs.evolve(prompt(here, 1), text=None)).drops == PROMPTS[1:]
 
 
+def test_what_a_hook_added_for_qwen_is_another_part(of_qwen: Conversation) -> None:
+    about = prompt(of_qwen, 2)
+    text = of_qwen.path.read_text().replace('[{"text":"Last one"}]', '[{"text":"Last one"},{"text":"snapd: x"}]')
+    of_qwen.path.write_text(text)
+
+    assert (qwen(about).drops, qwen(about).prompt) == (("Last one",), "Last one")
+
+
 def test_what_a_hook_added_is_not_the_prompt(of_gemini: Conversation) -> None:
     about = prompt(of_gemini, 2)
     text = of_gemini.path.read_text().replace(
