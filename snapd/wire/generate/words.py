@@ -220,10 +220,9 @@ function M.chat_line(chat)
   if chat.kind == "new" then
     return ("with %s, begins anew: it was the first prompt"):format(agent)
   end
-  local text = vim.trim((chat.prompt or ""):gsub("%s+", " "))
+  local text, later = vim.trim((chat.prompt or ""):gsub("%s+", " ")), #chat.drops - 1
   local cut = vim.fn.strcharpart(text, 0, 60)
   local name = text == "" and "this prompt" or ("“%s%s”"):format(cut, cut == text and "" or "…")
-  local later = #chat.drops - 1
   local others = later > 0 and (" and %d later prompt%s"):format(later, later > 1 and "s" or "") or ""
   return ("with %s, goes on in a new session, without %s%s"):format(agent, name, others)
 end
@@ -233,15 +232,11 @@ end
 ---@param folder string
 ---@return string
 function M.chat_command(chat, folder)
-  local words = {}
-  for _, word in ipairs(chat.command) do
-    words[#words + 1] = word:find("[^%w@%%+=:,./_-]") and vim.fn.shellescape(word) or word
+  local function quoted(word)
+    return word:find("[^%w@%%+=:,./_-]") and vim.fn.shellescape(word) or word
   end
-  local command = table.concat(words, " ")
-  if command == "" or chat.cwd == folder then
-    return command
-  end
-  return ("cd %s && %s"):format(vim.fn.shellescape(chat.cwd), command)
+  local command = table.concat(vim.tbl_map(quoted, chat.command), " ")
+  return (command == "" or chat.cwd == folder) and command or ("cd %s && %s"):format(quoted(chat.cwd), command)
 end
 
 --- The colour of an agent: the same everywhere and every time.
