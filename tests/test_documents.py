@@ -114,6 +114,8 @@ def _tests(file: str) -> set[str]:
     text = (ROOT / file).read_text("utf-8")
     if file.endswith(".mjs"):
         return set(re.findall(r'name: "([\w-]+)"', text))
+    if file.endswith(".ts"):
+        return set(re.findall(r'^test\("([^"]+)"', text, re.MULTILINE))
     return {node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
 
 

@@ -195,7 +195,7 @@ class Conversation:
             line,
             hold=partial(recording.hold, step),
             change=lambda data: messages.with_news(data, message, step.news),
-            then=lambda: recording.tell(step),
+            then=lambda: recording.acknowledge(step),
         )
 
     def _prompted(self, turns: Turns, turn: Turn, message: Message) -> None:

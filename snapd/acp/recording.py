@@ -108,12 +108,12 @@ class Recording:
         """Records a prompt and begins the step of its turn, which ends the previous turn's step."""
         self._begin(step, "prompt", {"text": text, "turnStep": True, "news": True}, opens=True)
 
-    def tell(self, step: Step) -> None:
+    def acknowledge(self, step: Step) -> None:
         """Records that the agent got the news that came with a prompt."""
         news = step.news
         if news is not None and news_lines(news):
-            told: SessionToldParams = {"sessionId": step.session, "newsId": news["newsId"]}
-            self._order("record what the agent heard", lambda backend: backend.request("session/told", told))
+            params: SessionToldParams = {"sessionId": step.session, "newsId": news["newsId"]}
+            self._order("record what the agent heard", lambda backend: backend.request("session/told", params))
 
     def read(self, session: str, files: Sequence[str], directory: str) -> None:
         """Records that the agent has read files."""

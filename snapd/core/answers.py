@@ -7,7 +7,7 @@ from typing import Generic, Literal, TypeVar
 import attrs
 
 from snapd.core.compare.file_diff import FileDelta
-from snapd.core.review.place import Place
+from snapd.core.review.comment_place import Place
 from snapd.model.git import GitChange, GitReason
 from snapd.model.handover import SignatureStatus
 from snapd.model.snapshot import FullLook, ObjectId, Outcome, RelPath, UncapturedChange
@@ -119,7 +119,7 @@ class News:
     git: GitChange | None = None  # how operations changed the git state
     comments: tuple[CommentView, ...] = ()  # of which the agent has yet to hear
     overlaps: tuple[OverlapView, ...] = ()  # files that other agents changed without its agent knowing
-    news_id: str = ""  # names these comments and overlaps, for `SessionNews.told`
+    news_id: str = ""  # names these comments and overlaps, for `SessionNews.acknowledge`
     # the histories that the folder may adopt; the user is notified of them once in a session
     former: tuple[FormerHistory, ...] = ()
 

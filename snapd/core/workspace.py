@@ -31,9 +31,9 @@ from snapd.core.operations.editors import Editors
 from snapd.core.operations.runner import Runner
 from snapd.core.operations.writer import Writer
 from snapd.core.review.changes import Attributor
+from snapd.core.review.comment_place import Places
 from snapd.core.review.overlaps import Overlaps
 from snapd.core.review.pending import PendingFiles
-from snapd.core.review.place import Places
 from snapd.core.seams import Notes, OtherMachines, OtherSessions, Policy
 from snapd.model.paths import shown
 from snapd.model.snapshot import RelPath
@@ -103,8 +103,8 @@ class Workspace:
         self.comments = comments = Comments(
             timeline, store, texts, places, sessions, writer, store, looking, blame, on_change=feed.look_soon
         )
-        found = Overlaps(store, attributor)
-        self.overlaps = overlaps = OverlapViews(writer, store, looking, found, blame, sessions, changes)
+        matches = Overlaps(store, attributor)
+        self.overlaps = overlaps = OverlapViews(writer, store, looking, matches, blame, sessions, changes)
         self.news = SessionNews(
             writer, store, sessions, changes, seams.policy, seams.former_histories, comments, overlaps
         )

@@ -160,9 +160,9 @@ def news_result(context: Context, result: News) -> message_wire.SessionNewsResul
 
 
 @handles(methods.SESSION_TOLD)
-def told(context: Context, params: message_wire.SessionToldParams) -> message_wire.SessionToldResult:
+def acknowledge(context: Context, params: message_wire.SessionToldParams) -> message_wire.SessionToldResult:
     """Records what the agent of a session heard."""
-    context.workspace.news.told(params.session_id, params.news_id, context.call)
+    context.workspace.news.acknowledge(params.session_id, params.news_id, context.call)
     return message_wire.SessionToldResult()
 
 

@@ -66,7 +66,7 @@ class Event:
         transcript: the agent's own file of the conversation; None if not reported.
         transcript_size: its size in bytes when a `PROMPT` was sent.
         in_background: whether what the call of an `END` started is still running.
-        told: the folder and the id of the news whose comments or overlaps the answer has; None without any.
+        notification: the folder and the id of the news whose comments or overlaps the answer has; None without any.
         ended_task: the call whose background task a `PROMPT` reports as ended: no user wrote it then.
     """
 
@@ -78,7 +78,7 @@ class Event:
         self.kind = dialect.events.get(self.name)
         self.calls: list[ToolCall] = []
         self.in_background = False
-        self.told: tuple[str, str] | None = None
+        self.notification: tuple[str, str] | None = None
         self.ended_task: str | None = None
         self.unnamed_prompt: str | None = None
         self.prompt = ""

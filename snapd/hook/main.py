@@ -113,13 +113,13 @@ def _run(name: str | None, environment: Mapping[str, str]) -> tuple[dict[str, An
 
 def _acknowledge(event: Event, environment: Mapping[str, str]) -> None:
     """Tells the daemon that the agent got its comments: until then, they come again."""
-    if event.told is None:
+    if event.notification is None:
         return
-    uri, news_id = event.told
+    uri, news_id = event.notification
     link = _connected(environment, starts=False)
     try:
-        told = {"sessionId": event.session_id, "newsId": news_id, "workspaceUri": uri}
-        for answer in link.ask(("initialize", _opening([uri])), ("session/told", told)):
+        params = {"sessionId": event.session_id, "newsId": news_id, "workspaceUri": uri}
+        for answer in link.ask(("initialize", _opening([uri])), ("session/told", params)):
             if isinstance(answer, RequestRefused):
                 raise answer
     finally:
@@ -268,7 +268,7 @@ def _record(event: Event, folder: str, link: DaemonConnection, environment: Mapp
     if news is None or not any(value for name, value in news.items() if name != "newsId"):
         return None
     if news.get("comments") or news.get("overlaps"):
-        event.told = uri, news["newsId"]
+        event.notification = uri, news["newsId"]
     return _format_news(event, news, uri, link)
 
 

@@ -14,6 +14,7 @@ from snapd.core.operations.editors import DocumentChanged, DocumentClosed, Docum
 from snapd.model.errors import SnapdError
 from snapd.model.paths import from_uri
 from snapd.rpc.scheduling.workspace_queue import Access
+from snapd.worktree.fs.system import waited_ns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -36,7 +37,7 @@ class _Notice:
 
     `tickets` are its places in the queues of the folders that have the file; `before` and `done` complete when the
     previous notice and this one are processed; once it has `begun`, no reports are added. `came_at` is in seconds since
-    1970.
+    1970, or earlier if this process had to wait for a processor.
     """
 
     path: bytes
@@ -57,6 +58,7 @@ class Documents:
     _spawn: Callable[[Coroutine[Any, Any, None]], object]
     _latest: dict[bytes, _Notice] = attrs.field(factory=dict, init=False)
     _names: dict[bytes, set[bytes]] = attrs.field(factory=dict, init=False)
+    _waited: int = attrs.field(factory=waited_ns, init=False)
 
     def did_open(self, params: lsp.DidOpenTextDocumentParams) -> None:
         """Handles an opened document: usually as on disk, but an editor may restore unsaved text."""
@@ -91,11 +93,14 @@ class Documents:
         if before is not None and not before.begun and all(ticket.is_last for ticket in before.tickets):
             before.reports.append(report)
             return
+        # on a busy machine, a report may have been there long before it is read, and the file written in between
+        now = waited_ns()
+        waited, self._waited = now - self._waited, now
         holding = self._folders.containing(path)
         notice = self._latest[path] = _Notice(
             path,
             [report],
-            time.time(),
+            time.time() - waited / 1e9,
             # a path outside all folders may lead into any of them: it waits for none, and writers of all wait for it
             [self._folders.enter(folder, Access.DOCUMENT) for folder in holding or self._folders],
             None if before is None else before.done,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from snapd_client import SnapdError
@@ -13,6 +14,7 @@ from tests.support.git import run_git
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.neovim.agent import Agent
     from tests.neovim.editor import Neovim
@@ -216,6 +218,33 @@ def test_undo_from_the_window_with_the_steps(neovim: Callable[..., Neovim], agen
     editor.shows("Redo what was undone last?")
     editor.type("y")
     editor.tells("redid what was undone last")
+
+
+def test_files_and_conversation_go_back_to_before_a_prompt(
+    neovim: Callable[..., Neovim], agent: Agent, tmp_path: Path
+) -> None:
+    transcript = tmp_path / "claude.jsonl"
+    rows: list[dict[str, Any]] = []
+    for name, file in ("Do one thing", "b.txt"), ("Do two things", "c.txt"):
+        more = {"messageId": file, "text": name, "transcript": str(transcript)}
+        agent.client.request("agent/report", {"sessionId": agent.name, "event": "prompt", **more})
+        agent.step(name, {file: b"b\n"})
+        row = {"type": "user", "uuid": file, "parentUuid": rows[-1]["uuid"] if rows else None, "promptId": file}
+        rows.append({**row, "sessionId": agent.name, "message": {"role": "user", "content": name}})
+    transcript.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    editor = neovim()
+    editor.command("Snapd")
+    editor.shows("Do two things")
+    editor.lua("vim.fn.search('Code Do two things', 'w')")
+    editor.press("B")
+    editor.shows("Go back to before “Do two things”", "delete    c.txt", "without “Do two things”")
+    editor.type("y")
+    editor.tells("went back to before “Do two things”: 1 file deleted.")
+    editor.tells("claude --resume ")
+    assert (read(agent.folder, "b.txt"), read(agent.folder, "c.txt")) == (b"b\n", None)
+    (copy,) = [path for path in tmp_path.glob("*.jsonl") if path != transcript]
+    assert json.loads(copy.read_text()) == {**rows[0], "sessionId": copy.stem}
+    assert editor.lua("return vim.fn.getreg('\"')").endswith(f"claude --resume {copy.stem}")
 
 
 def test_git_goes_back_by_a_key_in_the_plan(neovim: Callable[..., Neovim], agent: Agent) -> None:

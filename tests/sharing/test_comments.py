@@ -64,7 +64,7 @@ def test_there_and_read(here: Agents, there: Agents, remote: str) -> None:
     assert read(there)[0] == ("why?", b"new\n", 3, ["so"])
     # what the agent heard is known there, too: whoever takes the session over is not told again
     news = here.bench.workspace.news.take_news("s", Call())
-    here.bench.workspace.news.told("s", news.news_id, Call())
+    here.bench.workspace.news.acknowledge("s", news.news_id, Call())
     push(here, remote)
     fetch(there, remote)
     views = there.bench.workspace.readers.of_session("s").comments.page(None, "s", None, Call()).views

@@ -1,4 +1,5 @@
 /** Agents that do as they are told, each in a process of its own with a connection of its own. */
+import { appendFileSync } from "node:fs";
 import { Agent } from "../../../vscode-extension/e2e/agent.mjs";
 
 /** @typedef {import("../../../vscode-extension/e2e/agent.mjs").Changes} Changes */
@@ -41,6 +42,23 @@ export class ScriptedAgent {
     const messageId = `${this.sessionId}-${this.#messages}`;
     await this.#hands.request("session/message", { sessionId: this.sessionId, messageId, text });
     return messageId;
+  }
+
+  /**
+   * Gets a prompt as Claude Code does, which keeps its conversation in a file.
+   *
+   * @param {string} transcript The file.
+   * @param {string} text
+   */
+  async promptIn(transcript, text) {
+    const parentUuid = this.#messages === 0 ? null : `${this.sessionId}-${this.#messages}`;
+    this.#messages += 1;
+    const { sessionId } = this;
+    const messageId = `${sessionId}-${this.#messages}`;
+    await this.#hands.request("agent/report", { sessionId, event: "prompt", messageId, text, transcript });
+    const message = { role: "user", content: text };
+    const row = { type: "user", uuid: messageId, parentUuid, promptId: messageId, sessionId, message };
+    appendFileSync(transcript, `${JSON.stringify(row)}\n`);
   }
 
   /**

@@ -224,7 +224,7 @@ class SessionNews:
         self._last_notices[session_id] = look.now
         return attrs.evolve(news, news_id=encode_informed(informs))
 
-    def told(self, session_id: SessionId, news_id: str, call: Call) -> None:
+    def acknowledge(self, session_id: SessionId, news_id: str, call: Call) -> None:
         """Records that the agent of a session heard of some news; nothing if that is recorded.
 
         Raises `UnknownSession`, and `InvalidParams` if it had no such news.

@@ -91,7 +91,7 @@ class Overlaps:
         for first, last in spans:
             fold = self.between(first, last, call)
             if fold is not None:
-                result |= {step_id: tuple(found.values()) for step_id, found in fold.overlaps.items()}
+                result |= {step_id: tuple(each.values()) for step_id, each in fold.overlaps.items()}
         return result
 
 

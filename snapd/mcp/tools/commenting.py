@@ -29,11 +29,11 @@ _NOBODY = "snapd-mcp"
 def comments(call: Call, params: CommentsParams) -> Answer:
     """Lists the open comments; this agent counts as told of its own."""
     session_id = whose(call, params.session)
-    found = call.request("review/comments", {"sessionId": session_id})
-    rows = found["comments"]
+    listed = call.request("review/comments", {"sessionId": session_id})
+    rows = listed["comments"]
     text = "\n".join(comment_lines(rows)) if rows else "There are no open comments."
     if rows and session_id is not None and session_id == call.own_session:
-        call.finish("session/told", {"sessionId": session_id, "newsId": found["newsId"]})
+        call.finish("session/told", {"sessionId": session_id, "newsId": listed["newsId"]})
     return Answer(Comments(comments=[structure(row, Comment) for row in rows]), text)
 
 

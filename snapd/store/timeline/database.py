@@ -52,7 +52,7 @@ from . import codec
 from .chain import ChainLink, snapshots
 from .codec import encode_claims, encode_derived, encode_summary, encode_uncaptured
 from .converter import write_file
-from .queries import TimelineQueries
+from .file_queries import TimelineQueries
 from .schema import GO_ON, TABLES, VERSION
 
 NAME = "timeline.db"
@@ -253,8 +253,8 @@ class Database(TimelineQueries):
             case Replied() as what:
                 _reply(self, event, what)
             case Informed(session_id, comments, until, files):
-                told = "UPDATE comments SET due = NULL, delivered = ? WHERE session_id = ? AND due <= ?"
-                self._run(f"{told} AND state = 'open'", event.milliseconds, session_id, comments)
+                statement = "UPDATE comments SET due = NULL, delivered = ? WHERE session_id = ? AND due <= ?"
+                self._run(f"{statement} AND state = 'open'", event.milliseconds, session_id, comments)
                 for path, entry in files:
                     row = {"seq": event.seq, "path": path, "session_id": session_id, "until": until}
                     self.insert("looks", **row, entry=write_file(entry))

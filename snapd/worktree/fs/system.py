@@ -55,6 +55,15 @@ def load_rename(platform: str, library: ctypes.CDLL) -> SystemRename | None:
     return calls
 
 
+def waited_ns() -> int:
+    """How long this thread has waited for a processor so far, in nanoseconds; 0 if the system does not say."""
+    try:
+        with open("/proc/thread-self/schedstat", "rb", buffering=0) as file:
+            return int((file.read() or b"").split()[1])
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
 renames = load_rename(sys.platform, _library) if _library is not None else None
 
 

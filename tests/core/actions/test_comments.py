@@ -42,7 +42,7 @@ class Commenter:
 
     def heard(self, session: str) -> list[str]:
         texts, news_id = self.news(session)
-        self.agents.bench.workspace.news.told(session, news_id, Call())
+        self.agents.bench.workspace.news.acknowledge(session, news_id, Call())
         return texts
 
     def reply(self, view: CommentView, text: str, by: str | None = None) -> CommentView:
@@ -132,7 +132,7 @@ def test_an_agent_hears_of_each_comment_until_it_is_acknowledged(commenter: Comm
     commenter.agents.bench.reopen()
     texts, news_id = commenter.news("s")
     commenter.say("a.txt", 2, text="two")
-    commenter.agents.bench.workspace.news.told("s", news_id, Call())
+    commenter.agents.bench.workspace.news.acknowledge("s", news_id, Call())
     assert texts == ["one"]
     assert commenter.heard("s") == ["two"]
     assert commenter.heard("s") == []
@@ -147,7 +147,7 @@ def test_an_agent_hears_of_each_comment_until_it_is_acknowledged(commenter: Comm
     assert commenter.heard("s") == ["one"]
     assert [view.comment.state for view in commenter.listed(state=None)] == ["open", "open"]
     with pytest.raises(InvalidParams, match="newsId"):
-        commenter.agents.bench.workspace.news.told("s", "10000", Call())
+        commenter.agents.bench.workspace.news.acknowledge("s", "10000", Call())
 
 
 def test_more_than_fits_is_told_in_parts(commenter: Commenter) -> None:

@@ -32,7 +32,7 @@ class Pair:
 
     def hears(self, session: str, *files: str) -> set[tuple[str, str]]:
         overlaps, news_id = self.news(session, *files)
-        self.workspace.news.told(session, news_id, Call())
+        self.workspace.news.acknowledge(session, news_id, Call())
         return overlaps
 
     def marks(self, session: str) -> dict[str, set[tuple[str, str]]]:
@@ -129,9 +129,9 @@ def test_an_old_change_does_not_count(pair: Pair, monkeypatch: pytest.MonkeyPatc
 def test_news_of_another_session_are_not_acknowledged(pair: Pair) -> None:
     _, news_id = pair.news("s")
     with pytest.raises(InvalidParams, match="newsId"):
-        pair.workspace.news.told("t", news_id, Call())
+        pair.workspace.news.acknowledge("t", news_id, Call())
     with pytest.raises(InvalidParams, match="newsId"):
-        pair.workspace.news.told("s", "!", Call())
+        pair.workspace.news.acknowledge("s", "!", Call())
 
 
 class Model:

@@ -14,6 +14,7 @@ export type ActingFolder = Pick<
 export type ActingMethod =
   | "session/undo"
   | "session/redo"
+  | "session/revert"
   | "step/revertHunks"
   | "step/revertFiles"
   | "review/revert"

@@ -5,7 +5,7 @@ import type { Turn, TurnId } from "../model/turns";
 import { turnInSentence } from "../model/wording";
 import { type Acted, type Action, type ActingCall, always, type Goal, snapshotGoal } from "./action";
 import { exactName } from "./names";
-import { takeBackSteps } from "./takingBack";
+import { takeBack, takeBackSteps } from "./takingBack";
 
 /** Takes all steps of a turn back, with their parts; what came later stays. */
 export function undoTurn(folder: string, turn: Turn): Action {
@@ -25,6 +25,20 @@ export function undoTurn(folder: string, turn: Turn): Action {
         ),
       );
     },
+  };
+}
+
+/** Takes all steps of a turn and of later ones of the session back. */
+export function goBackToBefore(folder: string, turn: Turn): Action {
+  const name = turnInSentence(turn);
+  const { sessionId, messageId } = turn;
+  return {
+    folder,
+    aim: `go back to before ${name}`,
+    done: () => `Went back to before ${name}`,
+    plan: always({ method: "session/revert", params: { sessionId, messageId, onConflict: "merge" } }),
+    goal: (file, forecast) => goalOf(turn, file, forecast),
+    undoing: (acted) => takeBack(folder, `the way back to before ${name}`, acted),
   };
 }
 

@@ -88,6 +88,8 @@ export interface Ui {
    * @returns whether the message is there.
    */
   proposeCommit(folder: string, message: string): Promise<boolean>;
+  /** Types a command in a new terminal, for the person to run it. */
+  typeInTerminal(folder: string, command: string): void;
   /** Shows progress while work runs. */
   busy<T>(what: string, work: () => Promise<T>): Promise<T>;
   /** Opens the log. */

@@ -19,7 +19,7 @@ import { keepAll, keepFile, keepHunk, undoFile, undoHunk } from "./review";
 import { revertFile, revertSelected } from "./revert";
 import { snapshotNow } from "./snapshot";
 import { stageStep } from "./stage";
-import { redo, undoLast, undoOne, undoWholeTurn } from "./undo";
+import { redo, rewind, undoLast, undoOne, undoWholeTurn } from "./undo";
 import { VscodeUi } from "./vscodeUi";
 
 /** The rooms of the extension that commands go through. */
@@ -40,6 +40,7 @@ const COMMANDS: Readonly<Record<string, readonly [string, Command]>> = {
   "snapd.redo": ["redo a step", redo],
   "snapd.undoStep": ["undo the step", undoOne],
   "snapd.undoTurn": ["undo the turn", undoWholeTurn],
+  "snapd.rewind": ["go back to before the prompt", rewind],
   "snapd.revertFile": ["revert the file", revertFile],
   "snapd.revertHunks": ["revert the hunks", revertSelected],
   "snapd.keepHunk": ["keep the hunk", keepHunk],

@@ -1,11 +1,12 @@
 // Undo and redo.
 
+import { chatCommand, chatLine } from "@snapd/client";
 import type { ActingFolder } from "../acting/action";
 import { Refused } from "../acting/errors";
 import { listed } from "../acting/names";
 import { redoable, type Redoable } from "../acting/redoable";
 import { redoStep, undoStep } from "../acting/steps";
-import { undoTurn } from "../acting/turns";
+import { goBackToBefore, undoTurn } from "../acting/turns";
 import { capitalized, counted, gitInWords, stepInSentence, turnInSentence } from "../model/wording";
 import { chooseFolder, chooseStep, chooseTurn, isUndoable } from "./choosing";
 import type { CommandHost, Target } from "./host";
@@ -13,6 +14,8 @@ import type { CommandHost, Target } from "./host";
 const END_AND_UNDO = "End and Undo";
 const TAKE_IT_BACK = "Take It Back";
 const STEP_BEFORE = "Undo Earlier Step";
+const GO_BACK = "Go Back";
+const TERMINAL = "Type in Terminal";
 
 /** Undoes the last applied step that changed something, of any session in the folder; asks if that is only git. */
 export async function undoLast(host: CommandHost): Promise<void> {
@@ -71,6 +74,35 @@ export async function undoWholeTurn(host: CommandHost, target: Target | undefine
     if (answer !== END_AND_UNDO) return;
   }
   await host.acting.act(undoTurn(folder.uri, turn));
+}
+
+/** Goes back to before the prompt of a turn, with files and conversation. */
+export async function rewind(host: CommandHost, target: Target | undefined): Promise<void> {
+  const title = "Go Back to Before a Prompt";
+  const { ui } = host.world;
+  const folder = target === undefined ? await chooseFolder(host, title) : host.world.folder(target.folder.uri);
+  if (folder === undefined) return;
+  const turn = target?.turn ?? (await chooseTurn(host, folder, title, () => true));
+  if (turn === undefined) return;
+  const about = { sessionId: turn.sessionId, messageId: turn.messageId };
+  const planned = await folder.request("session/rewindChat", { ...about, dryRun: true });
+  const answer = await ui.ask({
+    message: `Go back to before ${turnInSentence(turn)}, with files and conversation?`,
+    detail: `Conversation: ${chatLine(planned.chat)}.`,
+    choices: [GO_BACK],
+  });
+  if (answer !== GO_BACK || !(await host.acting.act(goBackToBefore(folder.uri, turn)))) return;
+  const { chat } = await folder.request("session/rewindChat", about);
+  host.world.later(
+    (async () => {
+      const pressed = await ui.notify({
+        severity: chat.problem === undefined ? "info" : "warning",
+        message: `Conversation: ${chatLine(chat)}. ${chatCommand(chat, chat.cwd)}`.trimEnd(),
+        buttons: chat.problem === undefined ? [TERMINAL] : [],
+      });
+      if (pressed === TERMINAL) ui.typeInTerminal(chat.cwd, chatCommand(chat, chat.cwd));
+    })(),
+  );
 }
 
 /** Redoes the step that was undone last; where several sessions have one, the user is asked. */

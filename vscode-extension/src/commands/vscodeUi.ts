@@ -114,6 +114,12 @@ export class VscodeUi implements Ui {
     return proposeCommit(vscode.Uri.parse(folder), message);
   }
 
+  typeInTerminal(folder: string, command: string): void {
+    const terminal = vscode.window.createTerminal({ name: "Snapd", cwd: folder });
+    terminal.show();
+    terminal.sendText(command, false);
+  }
+
   async busy<T>(what: string, work: () => Promise<T>): Promise<T> {
     return vscode.window.withProgress({ location: vscode.ProgressLocation.Window, title: what }, work);
   }

@@ -1,6 +1,6 @@
 // How an item looks: its texts and its icon. Nothing here knows VS Code.
 
-import { agentTitle, type Entry, type Step } from "@snapd/client";
+import { agentTitle, type Entry, overlapLine, type Step } from "@snapd/client";
 import { entryKey, lastActivity } from "../model/history";
 import { splitName } from "../model/fileUris";
 import { type TurnState, filesChanged, turnKey } from "../model/turns";
@@ -200,6 +200,7 @@ function ofStep({ step, entry }: StepItem, now: number): Presentation {
         : joined([
             takenBack(step),
             ...(changed ? [lines(files), counted(files.length, "file")] : [git ?? "no changes"]),
+            step.overlaps && "overlap",
             when,
           ]),
     tooltip: [step.description?.trim() ?? name, ...stepFacts(step)].join("\n"),
@@ -210,6 +211,7 @@ function ofStep({ step, entry }: StepItem, now: number): Presentation {
         stateInWords(step),
         step.state === "open" ? undefined : changed ? counted(files.length, "file") : (git ?? "no changes"),
         changed ? linesInWords(files) : undefined,
+        step.overlaps && overlapLine(step.overlaps),
         when,
       ],
       ", ",
@@ -270,6 +272,7 @@ function stepFacts(step: Step): string[] {
     step.tool === undefined ? undefined : `Tool: ${step.tool}`,
     step.command === undefined ? undefined : `Command: ${step.command}`,
     gitInWords(step.git),
+    step.overlaps && capitalized(overlapLine(step.overlaps)),
     `Started: ${moment(step.startedAt)}`,
     step.endedAt === undefined ? undefined : `Ended: ${moment(step.endedAt)}`,
   ];

@@ -21,6 +21,7 @@ export class FakeUi implements Ui {
   readonly lists: List<unknown>[] = [];
   readonly compared: (Comparison | WholeComparison)[] = [];
   readonly opened: string[] = [];
+  readonly typed: string[] = [];
   readonly saved: string[] = [];
   readonly discarded: string[] = [];
   documents: UnsavedDocument[] = [];
@@ -89,6 +90,9 @@ export class FakeUi implements Ui {
     if (this.commitMessage !== "") return Promise.resolve(false);
     this.commitMessage = message;
     return Promise.resolve(true);
+  }
+  typeInTerminal(folder: string, command: string): void {
+    this.typed.push(`${folder} $ ${command}`);
   }
   showLog(): Promise<void> {
     this.logShown += 1;

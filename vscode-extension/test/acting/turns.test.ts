@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { FileOutcome, Step } from "@snapd/client";
 import { undoTurn } from "../../src/acting/turns";
-import { undoWholeTurn } from "../../src/commands/undo";
+import { rewind, undoWholeTurn } from "../../src/commands/undo";
 import { type Turn, turnsOf } from "../../src/model/turns";
 import {
   AFTER,
@@ -158,4 +158,29 @@ test("from the palette only turns that can be undone are listed", async () => {
   assert.deepEqual(folder.writes[0]?.params, { ...UNDO, dryRun: false });
   folder.entries = [];
   await assert.rejects(undoWholeTurn(world.host, undefined), /There is no such turn in web\./);
+});
+
+test("files and conversation go back to before a prompt, and the command can be typed", async () => {
+  const chat = { agent: "claude", kind: "copy", command: ["claude", "--resume"], cwd: "/web", drops: ["p", "q"] };
+  const files = answering(() => [outcome("app.py", "restored")]);
+  const folder = new FakeFolder((method, params) => {
+    if (method !== "session/rewindChat") return files.answer(method, params);
+    return { chat: params["dryRun"] === true ? chat : { ...chat, command: [...chat.command, "NEW"] } };
+  });
+  folder.entries = [...ENTRIES];
+  const world = new FakeWorld(folder);
+  const target = { folder, turn: turn() };
+  await rewind(world.host, target);
+  assert.deepEqual(folder.writes, []);
+  world.ui.answers = ["Go Back"];
+  world.ui.buttons = [undefined, "Type in Terminal"];
+  await rewind(world.host, target);
+  await world.settled();
+  assert.match(world.ui.asked[0]?.detail ?? "", /without this prompt and 1 later prompt/);
+  assert.deepEqual(
+    folder.sent.filter(({ params }) => params["dryRun"] !== true).map(({ method }) => method),
+    ["session/revert", "session/rewindChat"],
+  );
+  assert.equal(world.ui.notices[0]?.message, "Went back to before the turn “Fix it”: 1 file restored.");
+  assert.deepEqual(world.ui.typed, ["/web $ claude --resume NEW"]);
 });

@@ -1,5 +1,7 @@
 /** Undo, redo and revert: what the plan shows, and what then is on the disk. */
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import path from "node:path";
 import { untilEqual } from "../../../../vscode-extension/e2e/waiting.mjs";
 
 const ONE = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n";
@@ -280,6 +282,33 @@ export const ACTING = [
       await untilEqual("all of it", files, []);
       await stage.press("Bring it back");
       await untilEqual("and back", files, ["1.txt", "4.txt"]);
+    },
+  },
+  {
+    name: "files-and-conversation",
+    async run(stage) {
+      const { page, world } = stage;
+      const agent = await stage.agent("claude", "Talk");
+      const transcript = `${world.project}.jsonl`;
+      await agent.promptIn(transcript, "Write the first.");
+      await agent.step("The first", { "1.txt": "1\n" });
+      await agent.promptIn(transcript, "Write the second.");
+      await agent.step("The second", { "2.txt": "2\n" });
+      const sessions = page.getByRole("navigation", { name: "Sessions" });
+      await sessions.getByRole("link", { name: /Talk/ }).click();
+      await sessions.getByRole("link", { name: "Write the second." }).click();
+      await stage.file("2.txt").waitFor();
+      await stage.press("Restore files and conversation: the agent goes on from before this prompt in a new session");
+      await stage.dialog.getByText("goes on in a new session, without “Write the second.”").waitFor();
+      await stage.checkAccess();
+      await stage.carryOut("Restore");
+      await page.getByText(/claude --resume [\w-]+/).waitFor();
+      await untilEqual("the files", () => ["1.txt", "2.txt"].filter((file) => world.exists(file)), ["1.txt"]);
+      const text = (await page.getByText(/claude --resume/).textContent()) ?? "";
+      const name = /--resume ([\w-]+)/.exec(text)?.[1] ?? "";
+      const copy = readFileSync(path.join(path.dirname(transcript), `${name}.jsonl`), "utf8");
+      assert.match(copy, /Write the first/);
+      assert.doesNotMatch(copy, /Write the second/);
     },
   },
 ];

@@ -1,5 +1,6 @@
 /** A step: what it is, and what it changed. */
 import type { FileChange, Step } from "@snapd/client";
+import { overlapLine } from "@snapd/client/words";
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { DiffHunk } from "../model/diff";
@@ -78,6 +79,7 @@ function EndedStep({ step, files, file, line }: StepDetailProps): JSX.Element {
           <>
             <Command step={step} />
             <GitLine git={step.git} />
+            {step.overlaps !== undefined && <p class="pane-note">Its agent {visible(overlapLine(step.overlaps))}.</p>}
             <Uncaptured step={step} />
           </>
         }

@@ -1,4 +1,5 @@
 /** The middle of the page: what happened, latest first. */
+import { overlapLine } from "@snapd/client/words";
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { firstLine, visible } from "../model/names";
@@ -185,6 +186,11 @@ function StepRow({ row }: { readonly row: EntryRow }): JSX.Element | null {
         )}
         <Counts of={sums(entry.files)} />
         {state !== "" && <span class="state">{state}</span>}
+        {step.overlaps !== undefined && (
+          <span class="state" title={overlapLine(step.overlaps)}>
+            overlap
+          </span>
+        )}
       </span>
     </a>
   );

@@ -18,7 +18,7 @@ from snapd.core.compare.edits import split_lines
 from snapd.core.compare.text import TextDiffer
 from snapd.core.operations.writer import Writer
 from snapd.core.review.changes import Attributor, FileChange, Texts, list_files
-from snapd.core.review.place import Places
+from snapd.core.review.comment_place import Places
 from snapd.model.call import Call
 from snapd.model.errors import FileChanged, FileNotInSnapshot, InvalidParams, UnknownComment
 from snapd.model.paths import shown
@@ -122,7 +122,7 @@ class CommentViews:
         return b"".join(lines[made.start - 1 : made.start - 1 + made.count])
 
     def news_id(self, session_id: SessionId, page: Page[CommentView]) -> str:
-        """Returns what names the comments of a page, for `SessionNews.told`: none of them if others are due before."""
+        """Returns what names the comments of a page, for `SessionNews.acknowledge`: none if others are due before."""
         seen = {view.comment.seq: view.comment.due or 0 for view in page.views}
         until = 0
         for comment in self._timeline.due_comments(session_id):

@@ -134,6 +134,17 @@ function M.undo(view)
   end
 end
 
+--- Goes back to before the prompt under the cursor, with files and conversation.
+---@param view snapd.View
+function M.rewind(view)
+  local row = view:row()
+  if row and row.kind == "turn" then
+    undoing.rewind(view.model.connection, row)
+  else
+    vim.notify("snapd: no prompt is under the cursor.", vim.log.levels.WARN)
+  end
+end
+
 --- Keeps what is pending under the cursor.
 ---@param view snapd.View
 function M.keep(view)
@@ -160,6 +171,7 @@ M.KEYS = {
       undoing.redo(view.model.connection)
     end,
   },
+  { key = "B", desc = "go back to before a prompt, with files and conversation", run = M.rewind },
   { key = "y", desc = "keep a pending file, or all of them", run = M.keep },
   { key = "K", desc = "show details", run = M.details },
   {

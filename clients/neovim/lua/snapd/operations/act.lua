@@ -18,6 +18,7 @@ local M = {}
 ---@field done string what it did: "undid the step"
 ---@field method string
 ---@field params table
+---@field chat? table the params of `session/rewindChat`, if the conversation goes back with the files
 ---@field names_steps? boolean whether the plan says which steps it is about: where the aim does not
 
 --- Asks for an action, or what it would do; within a task.
@@ -69,7 +70,11 @@ local function foretell(connection, action, decisions)
   if vim.list_contains(vim.tbl_values(decisions), "overwrite") then
     refuse_unsaved(connection, action, decisions)
   end
-  return ask(connection, action, { dryRun = true, decisions = sent(decisions) })
+  local plan = ask(connection, action, { dryRun = true, decisions = sent(decisions) })
+  if action.chat then
+    plan.chat = connection:ask("session/rewindChat", vim.tbl_extend("force", action.chat, { dryRun = true })).chat
+  end
+  return plan
 end
 
 local EXPLAINED = table.concat({
@@ -98,7 +103,7 @@ local function decide(action, plan, decisions, note, about)
   end)
   local redone = action.method == "session/redo"
   local keys = {}
-  if #outcomes.written(plan.files) > 0 or #in_conflict < #plan.files or plan.git then
+  if #outcomes.written(plan.files) > 0 or #in_conflict < #plan.files or plan.git or plan.chat then
     keys[#keys + 1] = { "y", #in_conflict > 0 and "do it, and leave the files that conflict" or "do it" }
   end
   if plan.git or action.params.git then
@@ -160,6 +165,14 @@ local function report(connection, action, outcome)
   for _, line in ipairs(outcome.git and words.git_lines(outcome.git, how, redone) or {}) do
     parts[#parts + 1] = line .. "."
   end
+  if outcome.chat then
+    local command = words.chat_command(outcome.chat, vim.fn.getcwd())
+    parts[#parts + 1] = ("Conversation: %s."):format(wording.one_line(words.chat_line(outcome.chat), 500))
+    if command ~= "" then
+      vim.fn.setreg('"', command)
+      parts[#parts + 1] = ("Type, or put from the register: %s"):format(wording.one_line(command, 500))
+    end
+  end
   local count = conflicts.list(connection:folder(), outcome, action.aim)
   if count > 0 then
     parts[#parts + 1] = ("%s in conflict, in the quickfix list."):format(wording.counted(count, "file"))
@@ -184,6 +197,12 @@ end
 local function carry_out(connection, action, plan, decisions)
   local ok, result = pcall(ask, connection, action, { expect = plan.plan, decisions = sent(decisions) })
   if ok then
+    if action.chat then
+      -- the files are back already
+      local went, answer = pcall(connection.ask, connection, "session/rewindChat", action.chat)
+      local problem = not went and { command = {}, drops = {}, problem = tostring(answer) }
+      result.chat = problem or answer.chat
+    end
     return result
   elseif errors.is_error(result) and result.kind == "planChanged" then
     return nil
@@ -199,7 +218,7 @@ function M.run(connection, action)
     local decisions, note, about = {}, nil, nil
     local plan = foretell(connection, action, decisions)
     while true do
-      local asks = next(decisions) or plan.git or #outcomes.written(plan.files) + #outcomes.with(plan.files, "conflict") > 0
+      local asks = next(decisions) or plan.git or plan.chat or #outcomes.written(plan.files) + #outcomes.with(plan.files, "conflict") > 0
       local answer = asks and decide(action, plan, decisions, note, about) or not asks and { key = "y", files = {} }
       note = nil
       if not answer then

@@ -157,6 +157,10 @@ function M.text(outcome, note, names_steps, decisions, keys, redone)
     add(counts .. " in " .. wording.counted(#outcomes.written(outcome.files), "file"), "SnapdDim")
     add("")
   end
+  if outcome.chat then
+    add("conversation: " .. wording.one_line(words.chat_line(outcome.chat), 500))
+    add("")
+  end
   for _, line in ipairs(outcome.git and words.git_lines(outcome.git, "g", redone) or {}) do
     add(wording.one_line(line, 500), "WarningMsg")
   end

@@ -64,6 +64,21 @@ function M.undo_turn(connection, turn)
   })
 end
 
+--- Goes back to before a prompt, with files and conversation.
+---@param connection snapd.Connection
+---@param turn { session: string, message: string, text?: string }
+function M.rewind(connection, turn)
+  local name = turn.text and ("“%s”"):format(wording.one_line(turn.text, 40)) or "the prompt"
+  local about = { sessionId = turn.session, messageId = turn.message }
+  act.run(connection, {
+    aim = ("go back to before %s, with the conversation"):format(name),
+    done = "went back to before " .. name,
+    method = "session/revert",
+    params = about,
+    chat = about,
+  })
+end
+
 --- Undoes what a step did to a file.
 ---@param connection snapd.Connection
 ---@param step table
