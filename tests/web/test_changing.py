@@ -103,6 +103,14 @@ def test_comments(changed: World) -> None:
     assert reader.get("/review/comments").json["comments"][0]["commentId"] == made["commentId"]
 
 
+def test_the_content_now_is_that_of_a_folder_that_is_again_as_it_was(changed: World) -> None:
+    web = changed.serve()
+
+    for text in (AFTER, f"more\n{AFTER}", AFTER, BEFORE, AFTER):
+        changed.write({"lines.txt": text})
+        assert web.get("/content", {"file": "lines.txt"}).body == text.encode()
+
+
 def test_an_empty_body_is_an_empty_object(changed: World) -> None:
     web = changed.serve()
     headers = {"Authorization": f"Bearer {web.token}", "Content-Type": "application/json; charset=utf-8"}

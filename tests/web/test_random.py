@@ -56,7 +56,7 @@ def paths(draw: st.DrawFn, route: Route, step: str) -> str:
     path = route.path
     for each in route.inputs:
         if each.place == "path":
-            likely = {"id": b"s", "stepId": step.encode(), "hash": b"0" * 40}[each.name]
+            likely = {"id": b"s", "stepId": step.encode(), "hash": b"0" * 40, "commentId": b"0" * 32}[each.name]
             part = draw(st.just(likely) | st.just(likely) | BYTES)
             path = path.replace(f"{{{each.name}}}", quote_from_bytes(part, safe=""))
     return path

@@ -41,7 +41,7 @@ def cookie(web: Web) -> str:
 def routes(web: Web, step: str) -> list[tuple[str, str]]:
     """Every route, with a path of it that would answer."""
     found = []
-    names = {"{id}": "s", "{stepId}": step, "{hash}": "0" * 40}
+    names = {"{id}": "s", "{stepId}": step, "{hash}": "0" * 40, "{commentId}": "0" * 32}
     for path, verbs in web.contract.document["paths"].items():
         filled = re.sub(r"\{\w+\}", lambda name: names[name[0]], path)
         found += [(verb.upper(), filled) for verb in verbs if path != "/login"]

@@ -52,7 +52,7 @@ from . import codec
 from .chain import ChainLink, snapshots
 from .codec import encode_claims, encode_derived, encode_summary, encode_uncaptured
 from .converter import write_file
-from .queries import TimelineQueries
+from .file_queries import TimelineQueries
 from .schema import GO_ON, TABLES, VERSION
 
 NAME = "timeline.db"

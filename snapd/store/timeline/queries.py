@@ -14,18 +14,12 @@ import attrs
 from snapd.model.git import GitStateId
 from snapd.model.retention import Chain, DatedSnapshot, Inventory
 from snapd.model.snapshot import ObjectId, RelPath
-from snapd.model.snapshot_records import SnapshotRecord, SnapshotRecordQuery, taken_by
+from snapd.model.snapshot_records import taken_by
 from snapd.model.timeline import (
-    Comment,
-    Commented,
-    CommentId,
-    CommentState,
     Continuation,
     Edited,
     Event,
     EventPayload,
-    FileChangeRow,
-    FileLook,
     Kept,
     Message,
     MessageSent,
@@ -33,7 +27,6 @@ from snapd.model.timeline import (
     Operation,
     OperationId,
     Recorded,
-    Replied,
     Session,
     SessionId,
     SnapshotId,
@@ -53,7 +46,6 @@ from snapd.model.timeline import (
 
 from .chain import SESSIONS, SNAPSHOTS, chain_of_session, effect_blobs, snapshots
 from .codec import decode_claims, decode_derived, decode_event, decode_summary, decode_uncaptured
-from .converter import read_file
 from .schema import CHAINS, HEADS, LINKS, ROOTS
 
 AFTER_ALL = 2**63 - 1
@@ -61,12 +53,8 @@ AFTER_ALL = 2**63 - 1
 _LAST_CHARACTER = "\U0010ffff"
 
 EVENT = "SELECT payload, commit_id FROM events "
-_NOT_A_SNAPSHOT = f"chain NOT BETWEEN '{SNAPSHOTS}' AND '{SNAPSHOTS}~'"
-BELOW = f"WHERE seq < ? AND {_NOT_A_SNAPSHOT} ORDER BY seq DESC LIMIT ?"
-UNLISTED = f"""
-SELECT seq FROM events WHERE seq > (SELECT COALESCE(MAX(seq), 0) FROM listed) AND {_NOT_A_SNAPSHOT} ORDER BY seq LIMIT ?
-"""  # noqa: S608 - the name is a constant
-TAKEN = "SELECT * FROM snapshots "
+NOT_A_SNAPSHOT = f"chain NOT BETWEEN '{SNAPSHOTS}' AND '{SNAPSHOTS}~'"
+BELOW = f"WHERE seq < ? AND {NOT_A_SNAPSHOT} ORDER BY seq DESC LIMIT ?"
 HEAD = "SELECT head_tree, head_coverage FROM events WHERE head_tree IS NOT NULL ORDER BY seq DESC LIMIT 1"
 # only events with a head have one; without this condition, SQLite would read all others, too
 GIT = "SELECT git FROM events WHERE head_tree IS NOT NULL AND git IS NOT NULL ORDER BY seq DESC LIMIT 1"
@@ -132,12 +120,6 @@ SELECT MAX(step_id) FROM (
     UNION SELECT step_id, session_id, parent FROM steps WHERE state = 'open'
 ) GROUP BY session_id, parent
 """
-REMARKS = """
-SELECT
-    (SELECT COUNT(*) FROM comments WHERE state = 'open'),
-    MAX(COALESCE((SELECT MAX(seq) FROM comments), 0), COALESCE((SELECT MAX(seq) FROM replies), 0)),
-    COALESCE((SELECT MAX(delivered) FROM comments), 0)
-"""
 STEP = """
 SELECT step_id, session_id, place, parent, message_id, part_id, tool, description, started, ended, from_tree,
     from_coverage, to_tree, to_coverage, state, claims, summary, detached, uncaptured, late, command,
@@ -173,15 +155,10 @@ SELECT lower(hex(max(tree))) FROM snapshots WHERE tree < ?1
 UNION ALL SELECT lower(hex(min(tree))) FROM snapshots WHERE tree > ?2
 UNION ALL SELECT lower(hex(min(tree))) FROM snapshots WHERE tree BETWEEN ?1 AND ?2 AND ?1 != ?2
 """
-TAKEN_UNTIL = "WHERE place > 0 AND place < ? AND milliseconds <= ? ORDER BY place DESC LIMIT ?"
-TAKEN_BEGINNING = """
-WHERE tree BETWEEN ? AND ? AND place < ?
-    AND place = (SELECT MAX(place) FROM snapshots AS newer WHERE newer.tree = snapshots.tree)
-ORDER BY place DESC LIMIT ?
-"""
 
 
-def _bounds_of_trees(digits: str) -> tuple[ObjectId, ObjectId]:
+def bounds_of_trees(digits: str) -> tuple[ObjectId, ObjectId]:
+    """Returns the first and the last tree whose hash begins with some digits."""
     return bytes.fromhex(digits.ljust(_DIGITS, "0")), bytes.fromhex(digits.ljust(_DIGITS, "f"))
 
 
@@ -221,7 +198,6 @@ def snapshot(tree: ObjectId | None, coverage: ObjectId | None) -> SnapshotId | N
 
 _MESSAGE = "SELECT session_id, message_id, text, started, seq FROM messages "
 _OF_MESSAGE = "WHERE seq = (SELECT sent FROM messages WHERE session_id = ? AND message_id = ?)"
-_TOUCHED = "SELECT path, seq, part, old, new, other FROM touched "
 
 
 def session_of(row: Iterable[Any]) -> Session:
@@ -309,7 +285,7 @@ class SessionQueries(Queries):
         """Returns the ids of each kind and the hashes right before and after `name`, where there are any."""
         digits = _HEXADECIMAL.match(name)
         assert digits is not None
-        trees = self._rows(_TREES_BESIDE, *_bounds_of_trees(digits[0][:_DIGITS]))
+        trees = self._rows(_TREES_BESIDE, *bounds_of_trees(digits[0][:_DIGITS]))
         return tuple([result for (result,) in (*self._rows(NEIGHBOURS, name), *trees) if result])
 
     def _sessions(self, clause: str, *values: Any) -> tuple[Session, ...]:
@@ -587,134 +563,6 @@ class OperationQueries(StepQueries, EventQueries):
 
     def _undone(self, clause: str, *values: Any) -> tuple[UndoneShare, ...]:
         return tuple([undone(row) for row in self._rows(UNDONE + clause, *values)])
-
-
-class CommentQueries(EventQueries):
-    """Queries for comments. One whose text was purged is in no list."""
-
-    def comment(self, comment_id: CommentId) -> Comment | None:
-        """Returns a comment by id."""
-        return next(self._comments("WHERE comment_id = ?", comment_id), None)
-
-    def comments(self, session_id: SessionId | None, state: CommentState | None, after: int) -> Iterator[Comment]:
-        """Yields comments in their order, from the one after `after`, a `seq`: of a session and in a state, or all."""
-        clause = "WHERE seq > ?1 AND (?2 IS NULL OR session_id = ?2) AND (?3 IS NULL OR state = ?3) ORDER BY seq"
-        return self._comments(clause, after, session_id, state)
-
-    def due_comments(self, session_id: SessionId) -> Iterator[Comment]:
-        """Yields the open comments of which the agent of a session is to hear, those due longest first."""
-        clause = "WHERE session_id = ? AND state = 'open' AND due IS NOT NULL ORDER BY due"
-        return self._comments(clause, session_id)
-
-    def remarks(self) -> tuple[int, int, int]:
-        """Returns the number of open comments, the `seq` of the last one or reply, and when an agent was told last.
-
-        The last two are 0 for none.
-        """
-        ((count, last, delivered),) = self._rows(REMARKS)
-        return count, last, delivered
-
-    def _comments(self, clause: str, *values: Any) -> Iterator[Comment]:
-        rows = self._rows(f"SELECT comment_id, seq, state, due, delivered FROM comments {clause}", *values)  # noqa: S608
-        for comment_id, seq, state, due, delivered in rows:
-            with self._together():
-                event = self.event(seq)
-                ids = "SELECT seq FROM replies WHERE comment_id = ?"
-                replies = self._events(f"WHERE seq IN ({ids}) ORDER BY seq", comment_id)
-            if event is None or not isinstance(event.what, Commented) or state == "purged":
-                continue
-            texts = ((each.what, each.milliseconds) for each in replies if isinstance(each.what, Replied))
-            written = tuple(pair for pair in texts if pair[0].text)
-            yield Comment(seq, event.what, event.milliseconds, state, due, delivered, written)
-
-
-class FileQueries(Queries):
-    """Queries for the files that each event changed.
-
-    They follow from the snapshots of the events, so they never change. No step should wait for the comparison: a caller
-    that needs the files lists them first, event by event, in order.
-    """
-
-    def unlisted(self, most: int) -> tuple[int, ...]:
-        """Returns the `seq` of up to `most` events whose files are not listed yet, oldest first; see `list_files`."""
-        return tuple([seq for (seq,) in self._rows(UNLISTED, most)])
-
-    def touched_of(self, path: RelPath, before: int, after: int = 0) -> tuple[FileChangeRow, ...]:
-        """Returns what the listed events between `after` and `before`, both exclusive, did to a file, oldest first."""
-        return self._touched("WHERE path = ? AND seq > ? AND seq < ? ORDER BY seq, part DESC", path, after, before)
-
-    def touched_between(self, first: int, last: int) -> tuple[FileChangeRow, ...]:
-        """Returns what the listed events from `first` to before `last` did, in order."""
-        return self._touched("WHERE seq >= ? AND seq < ? ORDER BY seq, part DESC, path", first, last)
-
-    def looks_between(self, first: int, last: int) -> tuple[FileLook, ...]:
-        """Returns the files that agents saw by the events from `first` to before `last`, in order."""
-        rows = self._rows(
-            "SELECT seq, session_id, path, until, entry FROM looks WHERE seq >= ? AND seq < ? ORDER BY seq", first, last
-        )
-        return tuple([FileLook(seq, name, path, until, read_file(entry)) for seq, name, path, until, entry in rows])
-
-    def touched_since(self, seq: int) -> tuple[FileChangeRow, ...]:
-        """Returns what the listed events after `seq` did, in order."""
-        return self._touched("WHERE seq > ? ORDER BY seq, part DESC, path", seq)
-
-    def _touched(self, clause: str, *values: Any) -> tuple[FileChangeRow, ...]:
-        return tuple(
-            [
-                FileChangeRow(path, seq, part, read_file(old), read_file(new), other)
-                for path, seq, part, old, new, other in self._rows(_TOUCHED + clause, *values)
-            ]
-        )
-
-
-class SnapshotQueries(Queries):
-    """Queries for the snapshots that events recorded."""
-
-    def knows(self, tree: ObjectId) -> bool:
-        """Whether there is a snapshot with this tree."""
-        return self._value("SELECT 1 FROM snapshots WHERE tree = ? LIMIT 1", tree) is not None
-
-    def taken_last(self, tree: ObjectId) -> SnapshotRecord | None:
-        """Returns the newest snapshot with this tree; one from a mere look only if there is no other.
-
-        A snapshot from a look may lack what an operation had to leave out, such as an empty directory.
-        """
-        with self._together():
-            for which in ("(kind != 'look' OR is_base)", "TRUE"):
-                for taken in self._taken(f"WHERE tree = ? AND {which} ORDER BY place DESC LIMIT 1", tree):
-                    return taken
-        return None
-
-    @property
-    def base(self) -> SnapshotRecord | None:
-        """The newest snapshot that a client requested or that an operation left; see `Recorded.is_base`."""
-        return next(iter(self._taken("WHERE is_base ORDER BY place DESC LIMIT 1")), None)
-
-    def taken(self, wanted: SnapshotRecordQuery, below: int | None, limit: int) -> tuple[SnapshotRecord, ...]:
-        """Lists up to `limit` snapshots, newest first; with `below`, only those with a lower `place`."""
-        before = AFTER_ALL if below is None else below
-        if wanted.prefix:
-            return self._taken(TAKEN_BEGINNING, *_bounds_of_trees(wanted.prefix), before, limit)
-        until = AFTER_ALL if wanted.until is None else wanted.until * 1000 + 999
-        return self._taken(TAKEN_UNTIL, before, until, limit)
-
-    def taken_before(self, place: int) -> SnapshotRecord | None:
-        """Returns the snapshot before a place; None for the first."""
-        return next(iter(self._taken("WHERE place BETWEEN 1 AND ? ORDER BY place DESC LIMIT 1", place - 1)), None)
-
-    def _taken(self, clause: str, *values: Any) -> tuple[SnapshotRecord, ...]:
-        return tuple(
-            [
-                SnapshotRecord(place, seq, kind, SnapshotId(tree, coverage), milliseconds, bool(is_base), *names)
-                for place, seq, kind, tree, coverage, milliseconds, is_base, *names in self._rows(
-                    TAKEN + clause, *values
-                )
-            ]
-        )
-
-
-class TimelineQueries(SessionQueries, OperationQueries, CommentQueries, FileQueries, SnapshotQueries):
-    """All queries of a timeline."""
 
 
 def step(row: tuple[Any, ...]) -> Step:

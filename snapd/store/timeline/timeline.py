@@ -33,7 +33,7 @@ from snapd.store.repository import ShadowRepository
 from .chain import NO_OBJECT, ChainLink, Chains, chain_of, walk
 from .codec import decode_derived, encode_derived, encode_event
 from .database import NAME, Database, fresh, is_sealed, remove, rows_of, seal, unseal
-from .queries import TimelineQueries
+from .file_queries import TimelineQueries
 
 logger = logging.getLogger(__name__)
 

@@ -60,10 +60,13 @@ async def content(asked: ApiRequest) -> Response:
 
 
 def _now(asked: ApiRequest, file: str) -> str:
-    """The snapshot of the folder as it is: comparing with the folder takes one."""
-    some = _latest(asked)
-    asked.ask("snapshot/diffFull", {"from": some, "files": [file], "contents": False})
-    return _latest(asked)
+    """A snapshot that has the file as it is."""
+    # comparing with the folder takes one, unless the folder is again as in an older one
+    for _ in range(2):
+        tree = _latest(asked)
+        if not asked.ask("snapshot/diffFull", {"from": tree, "files": [file], "contents": False})["diffs"]:
+            return tree
+    return str(asked.ask("snapshot/track", {})["hash"])
 
 
 def _latest(asked: ApiRequest) -> str:

@@ -112,11 +112,23 @@ export const COMMENTING = [
         (await comments()).map((/** @type {any} */ one) => [one.start, one.count, one.lines, one.text]);
       await untilEqual("the comment", said, [[22, 1, "LINE 20b\n", "By key."]]);
 
-      // where nothing is pending any more, it stays in sight
+      // what is typed stays in sight, too, where nothing is pending, and is not sent if the lines are others
+      await box.getByRole("textbox", { name: "Your comment" }).waitFor({ state: "detached" });
+      await page.keyboard.press("c");
+      await box.getByRole("textbox", { name: "Your comment" }).fill("Later.");
       await stage.press("Keep all");
       const elsewhere = page.getByRole("region", { name: "Comments on other files" });
+      await page.locator(".empty-title", { hasText: "Nothing is pending" }).waitFor();
+      const lines = world.read("a.txt");
+      world.write("a.txt", `another\n${lines}`);
+      await stage.press("Comment", elsewhere);
+      await page.getByText("These lines changed since you chose them.").waitFor();
+      assert.equal((await comments()).length, 1);
+      world.write("a.txt", lines);
+      await stage.press("Comment", elsewhere);
+      await untilEqual("the comments", async () => (await comments()).length, 2);
       await elsewhere.getByRole("region", { name: "Comment on a.txt, line 22" }).waitFor();
-      await elsewhere.locator(".thread-lines", { hasText: "LINE 20b" }).waitFor();
+      await elsewhere.locator(".thread-lines", { hasText: /^LINE 20b$/ }).waitFor();
       await page.keyboard.press("?");
       await stage.dialog.getByText("Comment on the pending change").waitFor();
       await page.keyboard.press("Escape");

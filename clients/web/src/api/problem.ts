@@ -30,6 +30,11 @@ export class Problem extends Error {
     );
   }
 
+  static movedLines(): Problem {
+    const hint = "Look at the lines again: what you typed stays.";
+    return new Problem(0, "fileChanged", "These lines changed since you chose them.", hint, {});
+  }
+
   /**
    * Reads an answer that is not a success.
    *

@@ -1,9 +1,11 @@
 /** The comments on files, and what is being typed. */
 import type { Comment } from "@snapd/client";
 import { signal } from "@preact/signals";
-import type { Problem } from "../api/problem";
-import { comment, getComments, resolve } from "../api/routes";
+import { Problem } from "../api/problem";
+import { comment, getComments, getContent, resolve } from "../api/routes";
+import { linesOf } from "../model/diff";
 import type { Draft } from "../model/threads";
+import { decoded } from "./diffs";
 import { Latest } from "./latest";
 import { addNote, noted, tellProblem } from "./troubles";
 
@@ -60,9 +62,11 @@ export function setReply(commentId: string, text: string | undefined): void {
   replies.value = changed(replies.value, commentId, text);
 }
 
-/** Sends a new comment; if that fails, it stays a draft. */
-export async function sendDraft(file: string, { start, count, text }: Draft): Promise<void> {
+/** Sends a new comment, if the file still has its lines; otherwise, it stays a draft. */
+export async function sendDraft(file: string, { start, count, lines, text }: Draft): Promise<void> {
   await send(file, async () => {
+    const now = linesOf(decoded(await getContent(undefined, file))).slice(start - 1, start - 1 + count);
+    if (now.length !== count || now.some((line, at) => line !== lines[at])) throw Problem.movedLines();
     await comment({ file, start, count, text });
     setDraft(file, undefined);
   });

@@ -31,7 +31,7 @@ import { DiffPane } from "./diff-pane";
 import { Icon } from "./icons";
 import { useKeys } from "./keyboard";
 import { HistoryLink } from "./links";
-import { CommentBox } from "./threads";
+import { CommentBox, DraftForm } from "./threads";
 import { VirtualList } from "./virtual-list";
 
 const ROW = 30;
@@ -368,7 +368,9 @@ function Pending({ files, focused, of, next }: PendingProps): JSX.Element {
     const found = threadsByFile(comments.value, drafts.value);
     return (file: FileChange) => found.get(exactName(file)) ?? NO_THREADS;
   }, [comments.value, drafts.value]);
-  const others = comments.value.filter((one) => !byName.has(exactName(one)));
+  // those of one agent are not all that is pending
+  const names = useMemo(() => new Set(pending.value?.map(exactName)), [pending.value]);
+  const others = <OtherComments isPending={(name) => names.has(name)} />;
   /** Begins a comment on lines of a file, or moves the one that was begun there. */
   const comment = (file: FileChange, start: number, count: number) => {
     const [name, lines] = [exactName(file), stateOf(source, file)?.changes?.texts?.after];
@@ -404,10 +406,12 @@ function Pending({ files, focused, of, next }: PendingProps): JSX.Element {
   );
   if (files.length === 0) {
     return (
-      <Empty title={of === undefined ? "Nothing is pending" : "Nothing of this is pending"}>
-        <p>What agents change appears here until you keep it or undo it. Your own changes do not.</p>
-        <OtherComments comments={others} />
-      </Empty>
+      <div class="scroller" tabIndex={0} role="region" aria-label="Comments">
+        {others}
+        <Empty title={of === undefined ? "Nothing is pending" : "Nothing of this is pending"}>
+          <p>What agents change appears here until you keep it or undo it. Your own changes do not.</p>
+        </Empty>
+      </div>
     );
   }
   const fileActions = (file: FileChange) => (
@@ -481,7 +485,7 @@ function Pending({ files, focused, of, next }: PendingProps): JSX.Element {
         fileActions={fileActions}
         isFolded={isFolded}
         threads={threads}
-        head={<OtherComments comments={others} />}
+        head={others}
         {...(canAct ? { hunkActions, hasHunkActions, comment: pressed } : {})}
       />
     </>
@@ -498,14 +502,19 @@ function threadsByFile(all: typeof comments.value, typed: typeof drafts.value): 
 }
 
 /** Comments on files in which nothing is pending. */
-function OtherComments({ comments: all }: { readonly comments: typeof comments.value }): JSX.Element | null {
+function OtherComments({ isPending }: { readonly isPending: (name: string) => boolean }): JSX.Element | null {
+  const all = comments.value.filter((one) => !isPending(exactName(one)));
+  const typed = [...drafts.value].filter(([name]) => !isPending(name));
   if (commentsProblem.value !== undefined) {
     return <Trouble problem={commentsProblem.value} again={() => void loadComments()} />;
   }
-  if (all.length === 0) return null;
+  if (all.length + typed.length === 0) return null;
   return (
     <section class="other-comments" aria-label="Comments on other files">
-      <h3>{counted(all.length, "comment")} where nothing is pending</h3>
+      <h3>{counted(all.length + typed.length, "comment")} where nothing is pending</h3>
+      {typed.map(([file, draft]) => (
+        <DraftForm key={file} file={file} draft={draft} lines={undefined} />
+      ))}
       {all.map((one) => (
         <CommentBox key={one.commentId} comment={one} isAtLine={false} hasName />
       ))}

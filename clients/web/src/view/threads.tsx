@@ -124,7 +124,7 @@ interface DraftProps {
   readonly lines: readonly string[] | undefined;
 }
 
-function DraftForm({ file, draft, lines }: DraftProps): JSX.Element {
+export function DraftForm({ file, draft, lines }: DraftProps): JSX.Element {
   const { start, count, text } = draft;
   const isBusy = sending.value.has(file);
   const choose = (from: number, to: number) => {
@@ -148,10 +148,16 @@ function DraftForm({ file, draft, lines }: DraftProps): JSX.Element {
   );
   return (
     <section class="thread" aria-label={`New comment on ${placeOf(draft)}`}>
-      <p class="thread-head quiet">
-        Comment on lines {number("First line", start, (value) => choose(value, Math.max(value, start + count - 1)))} to{" "}
-        {number("Last line", start + count - 1, (value) => choose(Math.min(start, value), value))}
-      </p>
+      {lines === undefined ? (
+        <p class="thread-head quiet">
+          {visible(file)}, {placeOf(draft)}
+        </p>
+      ) : (
+        <p class="thread-head quiet">
+          Comment on lines {number("First line", start, (value) => choose(value, Math.max(value, start + count - 1)))}{" "}
+          to {number("Last line", start + count - 1, (value) => choose(Math.min(start, value), value))}
+        </p>
+      )}
       {isMoved && (
         <p class="thread-head" role="alert">
           {counted(count, "line")} changed since. Choose the lines again.
