@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import attrs
@@ -80,6 +81,8 @@ def report(context: Context, params: wire.AgentReportParams) -> wire.AgentReport
 def _transcript(params: wire.AgentReportParams) -> Transcript | None:
     if params.transcript is None:
         return None
+    if not os.path.isabs(params.transcript) or "\0" in params.transcript:
+        raise InvalidParams("transcript: expected an absolute path", field="transcript")
     if params.transcript_size < 0:
         raise InvalidParams("transcriptSize: expected a number of bytes", field="transcriptSize")
     return Transcript(params.transcript, params.transcript_size)

@@ -64,7 +64,7 @@ class Event:
         folder: the agent's absolute directory; if not reported, that of a file that it names, or the hook's.
         process: the id of the agent's process; empty if unknown.
         transcript: the agent's own file of the conversation; None if not reported.
-        transcript_size: its size in bytes when a `PROMPT` was sent.
+        transcript_size: its size in bytes when a `PROMPT` was sent; negative if it is not known.
         in_background: whether what the call of an `END` started is still running.
         notification: the folder and the id of the news whose comments or overlaps the answer has; None without any.
         ended_task: the call whose background task a `PROMPT` reports as ended: no user wrote it then.
@@ -229,11 +229,13 @@ def _value_at(payload: Any, paths: tuple[Path, ...]) -> Any:
 
 
 def _size(path: Any) -> int:
-    """The size of a file; 0 if there is none yet."""
+    """The size of a file, 0 if there is none yet; negative for what is no absolute path."""
     try:
-        return os.stat(path).st_size if isinstance(path, str) else 0
-    except (OSError, ValueError):
+        return os.stat(path).st_size if isinstance(path, str) and os.path.isabs(path) else -1
+    except OSError:
         return 0
+    except ValueError:
+        return -1
 
 
 def _input(given: Any) -> Any:

@@ -53,7 +53,7 @@ def _report(event: Event, call: ToolCall | None) -> dict[str, Any]:
         params |= {"event": "taskEnd", "callId": event.ended_task}
     elif event.kind == PROMPT:
         params["text"] = event.prompt
-        if isinstance(event.transcript, str):
+        if event.transcript_size >= 0:
             params |= {"transcript": event.transcript, "transcriptSize": event.transcript_size}
     elif event.kind in (SUB_BEGIN, SUB_END):
         params |= {"subagentId": event.subagent, "tool": "Agent", "description": event.about}

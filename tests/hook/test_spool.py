@@ -17,6 +17,7 @@ import pytest
 from snapd.hook import spool
 from snapd.hook.dialects import DIALECTS
 from snapd.hook.event import Event
+from snapd.hook.report import reports
 from tests.cli.running import Home
 from tests.support.git import run_git
 
@@ -282,3 +283,26 @@ def test_a_spool_that_goes_while_an_event_comes(agent: Agent, tmp_path: Path, mo
     monkeypatch.setattr(spool.os, "scandir", racing)
     spool.keep(folder, event, b"{}", "why", False)
     assert len(spool.waiting(folder)) == 1
+
+
+def test_the_size_of_a_transcript_is_from_when_the_prompt_was_sent(tmp_path: Path) -> None:
+    transcript = tmp_path / "session.jsonl"
+    payload: dict[str, Any] = {
+        "hook_event_name": "UserPromptSubmit",
+        "session_id": "S",
+        "prompt_id": "P",
+        "prompt": "go",
+    }
+    payload |= {"cwd": str(tmp_path), "transcript_path": str(transcript)}
+    assert Event(dict(payload), DIALECTS["claude"], 1).transcript_size == 0
+    transcript.write_text("1234")
+    assert Event(payload, DIALECTS["claude"], 1).transcript_size == 4
+    transcript.write_text("123456")
+
+    waited = json.loads(json.dumps(payload))
+    assert Event(waited, DIALECTS["claude"], 1, is_late=True).transcript_size == 4
+    for path in "\ud83d", "/\ud83d", "a\0", "session.jsonl", 1, None:
+        strange = {**payload, "transcript_path": path}
+        del strange["snapd_transcript_size"]
+        (report,) = reports(Event(strange, DIALECTS["claude"], 1))
+        assert "transcript" not in report

@@ -229,3 +229,12 @@ def test_a_session_cannot_continue_itself(claude: Claude) -> None:
         client.request("session/start", {"sessionId": "x"})
         sessions = client.request("session/list", {})["sessions"]
     assert [each["continues"] for each in sessions if each["sessionId"] == "x"] == [{"sessionId": "y"}]
+
+
+@pytest.mark.parametrize("transcript", [{"transcript": "s.jsonl"}, {"transcript": "/s", "transcriptSize": -1}])
+def test_a_transcript_that_is_none(claude: Claude, transcript: dict[str, Any]) -> None:
+    with Client.connect(claude.home.at("run/daemon.sock"), timeout=60) as client:
+        client.initialize([claude.root])
+        event = {"sessionId": "x", "event": "prompt", "messageId": "m", "text": "go", **transcript}
+        with pytest.raises(Exception, match="expected a"):
+            client.request("agent/report", event)
