@@ -35,7 +35,13 @@ def _comment_arguments(parser: Parser) -> None:
     parser.argument("--session", "S", "the session whose agent is to hear of it (default: that which wrote the lines)")
 
 
-@Command("comment", "every day", _comment_arguments, answer="Comment", example="comment src/basket.py:2 'use sum'")
+@Command(
+    "comment",
+    "choose what stays",
+    _comment_arguments,
+    answer="Comment",
+    example="comment src/basket.py:2 'use sum'",
+)
 def comment(options: argparse.Namespace) -> int:
     """Comment on lines, for the agent that wrote them.
 
@@ -87,7 +93,9 @@ def _comments_arguments(parser: Parser) -> None:
     parser.flag("--copy", help="print them as a prompt for any agent")
 
 
-@Command("comments", "every day", _comments_arguments, answer="ReviewCommentsResult", example="comments", shows=True)
+@Command(
+    "comments", "choose what stays", _comments_arguments, answer="ReviewCommentsResult", example="comments", shows=True
+)
 def comments(options: argparse.Namespace) -> int:
     """List the open comments, with the replies of agents."""
     with open_backend(options) as backend:

@@ -36,7 +36,7 @@ def _arguments(parser: Parser) -> None:
 
 @Command(
     "rewind",
-    "every day",
+    "choose what stays",
     _arguments,
     answer="RewindOutcome | RewindChatResult",
     example="rewind last --dry-run",

@@ -18,8 +18,8 @@ INDEX = {
     "bisect": Entry("bisect", "try and commit", "find the step that broke a command"),
     "blame": Entry("review", "look closer", "show who wrote each line of a file"),
     "bundle": Entry("push", "other machines", "write sessions to a file, for other machines"),
-    "comment": Entry("comment", "every day", "comment on lines, for the agent that wrote them"),
-    "comments": Entry("comment", "every day", "list the open comments, with the replies of agents"),
+    "comment": Entry("comment", "choose what stays", "comment on lines, for the agent that wrote them"),
+    "comments": Entry("comment", "choose what stays", "list the open comments, with the replies of agents"),
     "complete": Entry("completion", "", "print what a command line may go on with"),
     "completion": Entry("completion", "snapd itself", "print the completion script of a shell"),
     "connect": Entry("stop", "snapd itself", "connect standard input and output to the daemon, starting it if needed"),
@@ -52,7 +52,7 @@ INDEX = {
     "revert-hunk": Entry("undo", "choose what stays", "revert some of the hunks that a step changed in a file"),
     "review": Entry("review", "every day", "list what agents changed and you have not kept yet"),
     "rewind": Entry(
-        "rewind", "every day", "go back to before a prompt: the files, and the conversation with the agent"
+        "rewind", "choose what stays", "go back to before a prompt: the files, and the conversation with the agent"
     ),
     "run": Entry("run", "connect agents", "run a command and record its changes as steps of a session"),
     "serve": Entry("serve", "snapd itself", "run the daemon in the foreground"),

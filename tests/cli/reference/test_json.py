@@ -42,6 +42,9 @@ CALLS: dict[str, list[str]] = {
     "review": ["review", "review -p"],
     "blame": ["blame a.txt", "blame a.txt:1"],
     "keep": ["keep --all"],
+    "comment": ["comment a.txt:1 hello"],
+    "comments": ["comments"],
+    "rewind": ["rewind m1 -n", "rewind m1 --chat-only", "rewind m1 -y"],
     "snapshots": ["snapshots -n 0"],
     "export": ["export last ../out"],
     "bisect": ["bisect -- grep -q 4 a.txt", "bisect s --reuse -- grep -q 4 a.txt"],
@@ -92,7 +95,8 @@ class Work:
         put(self.project, {"u.txt": b"u\n"})
         self.home.run(self.project, "step", "end", undone)
         self.home.run(self.project, "undo", undone, "-y")
-        self.step = self.home.run(self.project, "step", "begin", "--session", "s", "--agent", "bot").text.strip()
+        asked = ("--session", "s", "--agent", "bot", "--message", "m1")
+        self.step = self.home.run(self.project, "step", "begin", *asked).text.strip()
         put(self.project, {"a.txt": numbered(9, l4=b"four"), "new.txt": b"new\n"})
         self.home.run(self.project, "step", "end", self.step)
         self.remote = self.home.at("remote")
