@@ -39,6 +39,22 @@ def comments(agent: Agent, state: str = "open") -> list[dict[str, Any]]:
     return found
 
 
+def test_the_commands_have_another_spelling(neovim: Callable[..., Neovim], agent: Agent) -> None:
+    agent.step("count", {"a.txt": THREE})
+    editor = neovim("a.txt")
+    editor.command("3,4Snapd comment use the  helper")
+    editor.tells("Claude Code hears of it with its next prompt or call.")
+    (made,) = comments(agent)
+    assert (made["start"], made["count"], made["text"]) == (3, 2, "use the  helper")
+    assert "comments" in editor.lua("return vim.fn.getcompletion('Snapd com', 'cmdline')")
+    shows_below(editor, {4: ["comment for Claude Code, not told yet", "you: use the  helper"]})
+    editor.command("3")
+    editor.command("Snapd resolve")
+    editor.until(lambda: comments(agent) == [], lambda: str(comments(agent)))
+    editor.command("Snapd nothing")
+    editor.tells("there is no command :Snapdnothing.")
+
+
 def test_a_comment_and_its_replies(neovim: Callable[..., Neovim], agent: Agent) -> None:
     agent.step("count", {"a.txt": THREE})
     editor = neovim("a.txt")

@@ -22,9 +22,15 @@ end
 local COMMANDS = {
   {
     name = "Snapd",
-    desc = "Show or hide the steps of agents",
-    run = function()
-      require("snapd.history.view").toggle(folders.current())
+    desc = "Show or hide the steps of agents; or run the command that this begins with the word after it",
+    options = { nargs = "*", range = true, bang = true, complete = "custom,v:lua.require'snapd.commands'.words" },
+    run = function(given)
+      local word, rest = given.args:match("^(%S+)%s*(.*)$")
+      if word == nil then
+        require("snapd.history.view").toggle(folders.current())
+      else
+        M.run(word, vim.tbl_extend("force", given, { args = rest }))
+      end
     end,
   },
   {
@@ -108,6 +114,29 @@ local COMMANDS = {
     end,
   },
 }
+
+--- The words that may follow `:Snapd`, a line each.
+---@return string
+function M.words()
+  local words = {}
+  for _, command in ipairs(COMMANDS) do
+    words[#words + 1] = command.name:sub(#"Snapd" + 1):lower()
+  end
+  return vim.trim(table.concat(words, "\n"))
+end
+
+--- Runs the command whose name is `Snapd` and this word.
+---@param word string
+---@param given table as its own function gets it
+function M.run(word, given)
+  for _, command in ipairs(COMMANDS) do
+    if command.name:lower() == "snapd" .. word:lower() then
+      command.run(given)
+      return
+    end
+  end
+  vim.notify(("snapd: there is no command :Snapd%s."):format(word), vim.log.levels.WARN)
+end
 
 --- Creates them.
 function M.create()
