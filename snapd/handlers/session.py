@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.conversations.branch import NoBranch, Prompt
-from snapd.conversations.table import way_of
 from snapd.core.actions.history import HistoryPosition, HistoryQuery
 from snapd.model.errors import InvalidParams
 from snapd.model.paths import shown
@@ -53,6 +51,10 @@ def end(context: Context, params: wire.SessionEndParams) -> wire.SessionEndResul
 @handles(methods.SESSION_REWIND_CHAT)
 def rewind_chat(context: Context, params: wire.RewindChatParams) -> wire.RewindChatResult:
     """Has the conversation of a session go on from before a message, in a new session."""
+    # imported late: few daemons need it
+    from snapd.conversations.branch import NoBranch, Prompt
+    from snapd.conversations.table import way_of
+
     workspace = context.workspace
     session = workspace.sessions.known(params.session_id)
     message = workspace.messages.known(params.session_id, params.message_id)

@@ -65,6 +65,9 @@ class Overlaps:
         Returns None if only one agent was at work, or none but that of the given session.
         """
         timeline = self._store.timeline
+        if timeline.session_page(None, 1)[1] is None and session_id is None:
+            # the only one
+            return None
         start, end = timeline.seq_at(first - WINDOW), timeline.seq_at(last + 1)
         fold = Fold(self._store)
         roots = {fold.root_of(step_id) for step_id in timeline.at_work(start, end)}
