@@ -41,6 +41,8 @@ class Asked:
                 for name in ("a", "b", "c"):
                     (folder / f"{session}{name}").write_text(f"{number}\n")
                 self.client.result("step/end", {"stepId": step})
+        for name in ("sa", "sb", "tc", "ta"):
+            self.client.result("review/comment", {"file": name, "start": 1, "text": name})
         new = self.client.result("snapshot/track")["hash"]
         self.questions: dict[str, list[Params]] = {
             "snapshot/diffFull": [{"from": old}, {"from": old, "to": new, "contents": False}],
@@ -51,6 +53,7 @@ class Asked:
             "session/messages": [{"sessionId": "s"}, {"sessionId": "t"}],
             "session/diff": [{"sessionId": "s"}, {"sessionId": "t", "contents": False}],
             "review/list": [{}, {"sessionId": "s"}],
+            "review/comments": [{}, {"sessionId": "s"}],
             "session/history": [{}, {"sessionId": "s"}, {"files": ["sa", "tb"], "renames": True}],
         }
 

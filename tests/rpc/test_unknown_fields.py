@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tests.rpc.machine import Machine
 
-TAKING = ("fetch", "push", "export", "handover", "takeover")
+TAKING = ("fetch", "push", "export", "handover", "takeover", "rewindChat")
 """What the methods are called that change no history and yet something: here, or elsewhere."""
 
 

@@ -47,5 +47,6 @@ def test_methods_name_only_kinds_of_the_table() -> None:
     assert [name for name, method in METHODS.items() if "fileNotInSnapshot" in method.errors] == [
         "snapshot/fileAt",
         "snapshot/purge",
+        "review/comment",
         "snapshot/blame",
     ]
