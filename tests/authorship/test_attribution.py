@@ -119,8 +119,9 @@ def test_the_time_of_a_text_is_the_authors(committing: Committing) -> None:
     assert committing.authors(made(1 << 32, 1 << 30)) == {"a.txt": {2: "user"}}
 
 
-def test_what_is_older_than_the_step_that_brought_it_here_is_nobodys(committing: Committing) -> None:
-    """An agent pulls, or checks a branch out."""
+@pytest.mark.parametrize("brings", ["git", "the agent"])
+def test_what_is_older_than_the_step_that_brought_it_here_is_nobodys(committing: Committing, brings: str) -> None:
+    """An agent pulls, or checks a branch out, or writes what a commit has."""
     project = committing.project
     blob = committing.git("hash-object", "-w", "--stdin", data=text(l2=b"colleague")).decode().strip()
     committing.git("update-index", "--cacheinfo", f"100644,{blob},a.txt")
@@ -134,10 +135,14 @@ def test_what_is_older_than_the_step_that_brought_it_here_is_nobodys(committing:
 
     parent = committing.git("rev-parse", "HEAD").decode().strip()
     old, amended, later = made(1 << 30, 1 << 30), made(1 << 30, 1 << 32), made(1 << 32, 1 << 32)
-    project.step("A", lambda: committing.git("merge", "--quiet", "--ff-only", old))
-    assert committing.authors() == {"a.txt": {2: "unknown"}}
-    # the same lines in commits that may be of the step
-    assert committing.authors(amended) == committing.authors(later) == {"a.txt": {2: "A"}}
+    if brings == "git":
+        project.step("A", lambda: committing.git("merge", "--quiet", "--ff-only", old))
+    else:
+        project.work("A", {"a.txt": text(l2=b"colleague")})
+    assert committing.authors(old) == {"a.txt": {2: "unknown"}}
+    # the same lines in commits that may be of the step; git itself is no author
+    author = "unknown" if brings == "git" else "A"
+    assert committing.authors(amended) == committing.authors(later) == {"a.txt": {2: author}}
 
 
 def test_line_ends_that_git_converts(tmp_path: Path) -> None:
