@@ -41,6 +41,7 @@ class History:
         self.changes: dict[str, Change] = {}
         # what each undo of a step that was not redone since did, and the parts that these took back
         self.undone: dict[str, list[Change]] = {}
+        self.rests: dict[str, tuple[list[Change], set[str]]] = {}
         self.done: dict[str, set[str]] = {}
         self.diary: list[object] = []
         self.users: set[str] = set()
@@ -103,9 +104,11 @@ class History:
             assert now == before, self.diary
             return
         # a redo does again what the undo did, which may be less than the step
-        pieces = self.undone.pop(step, []) if what == "redo" else [self.changes[step]]
+        fresh = self.undone.pop(step, []) if what == "redo" else [self.changes[step]]
+        # and what could not be redone before
+        rest, tried = self.rests.pop(step, ([], set[str]())) if what == "redo" else ([], set[str]())
+        pieces = [*rest, *fresh]
         if not pieces:
-            # only what could not be redone before
             return
         old, new = pieces[-1].after, pieces[0].before
         done = self.done.setdefault(step, set()) if what == "undo" else set[str]()
@@ -117,7 +120,7 @@ class History:
             was, is_now, left, wanted = (each.refs.get(name) for each in (before, now, old, new))
             # as it has to be, or named; and never anything but what it was or is to be
             assert is_now in (was, wanted), (name, self.diary)
-            if left == wanted:
+            if left == wanted or not (fresh or name in tried):
                 assert is_now == was, (name, self.diary)
             elif name in done:
                 # what became of it since an earlier undo took it back is somebody else's
@@ -133,7 +136,7 @@ class History:
             ("operation", before.operation, now.operation, old.operation, new.operation),
         ):
             assert is_ in (was_, wanted_), (part, self.diary)
-            if left_ == wanted_ or part in done:
+            if left_ == wanted_ or part in done or not (fresh or part in tried):
                 assert is_ == was_, (part, self.diary)
             elif is_ == wanted_:
                 done |= {part} if is_ != was_ else set()
@@ -142,6 +145,8 @@ class History:
         if what == "redo":
             # what could not be redone stays taken back
             self.done[step] = self.done.get(step, set()) & reasons
+            if reasons:
+                self.rests[step] = pieces, reasons
 
     def check(self) -> None:
         """Nothing of anybody's is gone, and git finds all that it names."""
