@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from snapd.model import errors as core_errors
-from snapd.model.errors import IoError, SnapdError
+from snapd.model.errors import InvalidParams, IoError, SnapdError, UnknownComment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -113,6 +113,17 @@ def pages(ask: Callable[[Any, Any], Any], method: str, params: Mapping[str, Any]
         cursor = page.get("nextCursor")
         if cursor is None:
             return
+
+
+def find_comment(ask: Callable[[Any, Any], Any], word: str) -> Any:
+    """Returns the comment whose id begins like this; raises `UnknownComment`, or `InvalidParams` for several."""
+    rows = pages(ask, "review/comments", {"state": "all", "limit": 200}, "comments")
+    matches = [row for row in rows if word and row["commentId"].startswith(word)]
+    if not matches:
+        raise UnknownComment(f"there is no comment {word!r}", commentId=word)
+    if len(matches) > 1:
+        raise InvalidParams(f"several comments begin like {word!r}", hint="give more digits of the id", field="comment")
+    return matches[0]
 
 
 class Backend(Protocol):

@@ -10,7 +10,7 @@ import attrs
 
 from snapd.backend import with_short_ids
 from snapd.model.errors import InvalidParams, NothingToUndo, PlanChanged, SnapdError, UnknownStep
-from snapd.wire.words import chat_command, chat_line, moves_git
+from snapd.wire.words import moves_git
 
 from .messages import WITH_GIT, Offer
 from .notices import NOTHING_RECORDED, code, done, file_lines, plain, refusal, turn_lines
@@ -94,7 +94,7 @@ class Question:
         why = "Something has changed since. This is the new plan:\n\n" if self.was_other else ""
         is_redo = self.method == "session/redo"
         text = why + file_lines(self.plan, redone=is_redo)
-        text += "" if self.chat is None else f"\n\nConversation: {plain(chat_line(self.chat), _LONGEST)}"
+        text += "" if self.chat is None else f"\n\nConversation: {plain(_about(self.chat), _LONGEST)}"
         if self.with_git is None:
             return text
         return f"{text}\n\n{WITH_GIT}:\n\n{file_lines(self.with_git.plan, redone=is_redo)}"
@@ -153,11 +153,14 @@ def _chat_text(backend: Backend, turns: Turns, params: Mapping[str, Any]) -> str
         chat = backend.request("session/rewindChat", about)["chat"]
     except SnapdError as error:
         return refusal(error)
-    line = f"Conversation: {plain(chat_line(chat), _LONGEST)}."
+    line = f"Conversation: {plain(_about(chat), _LONGEST)}."
     if "sessionId" not in chat:
         return line
-    command = chat_command(chat, turns.directory)
-    return f"{line}\n\nOpen the session {code(chat['sessionId'])} in your editor, or type {code(command)}."
+    return f"{line}\n\nOpen the session {code(chat['sessionId'])} in your editor, or type {code(chat['line'])}."
+
+
+def _about(chat: Chat) -> str:
+    return chat["problem"] if "problem" in chat else chat["summary"]
 
 
 def _with_steps(result: Any) -> StepsOutcome:

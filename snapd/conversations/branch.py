@@ -6,8 +6,12 @@ import glob
 import json
 import os
 import re
+import signal
 import stat
-from collections.abc import Callable, Iterable
+import subprocess
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, Literal
 
@@ -30,6 +34,38 @@ class Prompt:
     sent: int  # milliseconds since 1970
     transcript: Transcript | None
     root: str  # the folder
+
+    def path(self, folder: str = "", pattern: str = "") -> str:
+        """Returns the path of the agent's own file.
+
+        Without a hook that reports it, it is the one file in a folder that matches a pattern with the session's id.
+        """
+        if self.transcript is not None:
+            return self.transcript.path
+        name = glob.escape(self.session_id)
+        paths = []
+        if pattern and "/" not in name:
+            paths = glob.glob(os.path.join(glob.escape(folder), pattern.format(name)))
+        if len(paths) != 1:
+            raise NoBranch("snapd does not know where its file is, because no hook reported the prompt")
+        return paths[0]
+
+    def is_same(self, text: str | None) -> bool:
+        """Whether a text in a transcript is the prompt, of which snapd keeps the beginning, or nothing."""
+        own, wanted = (text or "").strip(), (self.text or "").strip()
+        if text is None or not wanted:
+            return text is not None
+        if len(self.text or "") >= TEXT_LENGTH:
+            return own.startswith(wanted)
+        # what snapd reports to the agent may stand before it
+        return own == wanted or own.endswith(f"\n{wanted}")
+
+    def is_before(self, row: Row) -> bool:
+        """Whether a row is not older than the prompt."""
+        try:
+            return datetime.fromisoformat(row.at("timestamp")).timestamp() * 1000 >= self.sent - _EARLY
+        except (TypeError, ValueError) as error:
+            raise NoBranch("its rows have no times") from error
 
 
 @attrs.frozen
@@ -73,39 +109,6 @@ class Row:
         for name in names:
             value = value.get(name) if isinstance(value, dict) else None
         return value
-
-
-def transcript_of(prompt: Prompt, folder: str = "", pattern: str = "") -> str:
-    """Returns the path of the agent's own file.
-
-    Without a hook that reports it, it is the one file in a folder that matches a pattern with the id of the session.
-    """
-    if prompt.transcript is not None:
-        return prompt.transcript.path
-    name = glob.escape(prompt.session_id)
-    paths = glob.glob(os.path.join(glob.escape(folder), pattern.format(name))) if pattern and "/" not in name else []
-    if len(paths) != 1:
-        raise NoBranch("snapd does not know where its file is, because no hook reported the prompt")
-    return paths[0]
-
-
-def is_same(prompt: Prompt, text: str | None) -> bool:
-    """Whether a text in a transcript is the prompt, of which snapd keeps the beginning, or nothing."""
-    own, wanted = (text or "").strip(), (prompt.text or "").strip()
-    if text is None or not wanted:
-        return text is not None
-    if len(prompt.text or "") >= TEXT_LENGTH:
-        return own.startswith(wanted)
-    # what snapd reports to the agent may stand before it
-    return own == wanted or own.endswith(f"\n{wanted}")
-
-
-def is_since(prompt: Prompt, row: Row) -> bool:
-    """Whether a row is not older than the prompt."""
-    try:
-        return datetime.fromisoformat(row.at("timestamp")).timestamp() * 1000 >= prompt.sent - _EARLY
-    except (TypeError, ValueError) as error:
-        raise NoBranch("its rows have no times") from error
 
 
 def read_rows(path: str) -> list[Row]:
@@ -172,3 +175,25 @@ def write_copy(path: str, lines: Iterable[bytes], is_wrong: Callable[[Row], bool
         if isinstance(error, OSError):
             raise NoBranch(f"a copy cannot be written: {error}") from error
         raise
+
+
+@contextmanager
+def running(command: list[str], cwd: str, seconds: float, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Runs an agent's server, which ends with the block, at the latest after some seconds."""
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=cwd,
+        env={**os.environ, **environment},
+        start_new_session=True,
+    )
+    limit = threading.Timer(seconds, os.killpg, (process.pid, signal.SIGKILL))
+    limit.start()
+    try:
+        yield process
+    finally:
+        limit.cancel()
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()

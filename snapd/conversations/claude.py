@@ -6,20 +6,7 @@ import os
 import uuid
 from collections.abc import Sequence
 
-from .branch import (
-    Begun,
-    Branch,
-    NoBranch,
-    Prompt,
-    Row,
-    is_same,
-    is_since,
-    read_rows,
-    text_of,
-    transcript_of,
-    with_session,
-    write_copy,
-)
+from .branch import Begun, Branch, NoBranch, Prompt, Row, read_rows, text_of, with_session, write_copy
 
 _NOTIFICATION = "<task-notification>"
 
@@ -27,7 +14,7 @@ _NOTIFICATION = "<task-notification>"
 def claude(prompt: Prompt) -> Branch:
     """Copies the rows from the start of the conversation to the prompt, without it."""
     home = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
-    path = transcript_of(prompt, home, "projects/*/{}.jsonl")
+    path = prompt.path(home, "projects/*/{}.jsonl")
     # other rows are not of the conversation
     rows = [row for row in read_rows(path) if "uuid" in row.value]
     if not all(isinstance(row.at("uuid"), str) and isinstance(row.at("parentUuid"), str | None) for row in rows):
@@ -65,7 +52,7 @@ def _id_by_text(rows: Sequence[Row], prompt: Prompt) -> str | None:
     """Returns the agent's id of a prompt that another client than a hook reported, under an id of its own."""
     own = (row for row in rows if _prompt_id(row) is not None and _is_prompt(row))
     texts = ((row, text_of(row.at("message", "content"))) for row in own)
-    return next((_prompt_id(row) for row, text in texts if is_same(prompt, text) and is_since(prompt, row)), None)
+    return next((_prompt_id(row) for row, text in texts if prompt.is_same(text) and prompt.is_before(row)), None)
 
 
 def _prompt_id(row: Row) -> str | None:

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import subprocess
 import uuid
 from collections.abc import Sequence
+from typing import Any
 
 import attrs
 
-from .branch import (
-    Begun,
-    Branch,
-    NoBranch,
-    Prompt,
-    Row,
-    is_same,
-    is_since,
-    read_rows,
-    text_of,
-    transcript_of,
-    write_copy,
-)
-from .codex_server import fork
+from .branch import Begun, Branch, NoBranch, Prompt, Row, read_rows, running, text_of, write_copy
+
+_SERVER_SECONDS = 30.0
 
 
 def codex(prompt: Prompt) -> Branch:
     """Has the program fork the thread; where there is no program, or it refuses, copies the rows before the turn."""
-    path = transcript_of(prompt, _home(), "sessions/*/*/*/rollout-*-{}.jsonl")
+    home = os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
+    path = prompt.path(home, "sessions/*/*/*/rollout-*-{}.jsonl")
     home, name = os.path.normpath(os.path.join(path, *5 * (os.pardir,))), os.path.basename(path)
     archived = os.path.join(home, "archived_sessions", name)
     rows = read_rows(archived if not os.path.exists(path) and os.path.exists(archived) else path)
@@ -37,7 +30,7 @@ def codex(prompt: Prompt) -> Branch:
     texts = {start: _text(rows[start:end]) for start, end in zip(starts, [*starts[1:], len(rows)], strict=True)}
     if prompt.transcript is None:
         # another client than a hook reported it, under an id of its own
-        at = [start for start in starts if is_same(prompt, texts[start]) and is_since(prompt, rows[start])][:1]
+        at = [start for start in starts if prompt.is_same(texts[start]) and prompt.is_before(rows[start])][:1]
     else:
         at = [start for start in starts if rows[start].at("payload", "turn_id") == prompt.message_id]
     if len(at) != 1:
@@ -46,7 +39,6 @@ def codex(prompt: Prompt) -> Branch:
     # a turn without a prompt compacts the conversation
     prompts = [start for start in starts if texts[start] is not None or start == at[0]]
     base = rows[0].at("payload", "history_base")
-    is_first = prompts[0] == at[0] and base is None
     cwd = rows[0].at("payload", "cwd")
     program = shutil.which("codex")
 
@@ -54,7 +46,7 @@ def codex(prompt: Prompt) -> Branch:
         problem = "there is no program 'codex' on the PATH of the daemon"
         if program is not None:
             try:
-                return Begun(fork(program, home, prompt, rows[at[0]].start), "fork")
+                return Begun(_fork(program, home, prompt, rows[at[0]].start), "fork")
             except (OSError, ValueError, NoBranch) as error:
                 problem = str(error)
         if base is not None:
@@ -65,13 +57,9 @@ def codex(prompt: Prompt) -> Branch:
         drops=tuple([rows[start].at("payload", "turn_id") for start in prompts if start >= at[0]]),
         prompt=texts[at[0]],
         cwd=cwd if isinstance(cwd, str) else None,
-        begin=None if is_first else begin,
+        begin=None if prompts[0] == at[0] and base is None else begin,
         kind="copy" if program is None else "fork",
     )
-
-
-def _home() -> str:
-    return os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
 
 
 def _event(row: Row, kind: str) -> bool:
@@ -92,8 +80,41 @@ def _copy(path: str, rows: Sequence[Row], prompt: Prompt) -> str:
     """Copies rows under a new id, which is in many of them, and in the name of the file."""
     new, old = str(uuid.uuid4()), prompt.session_id
     lines = [row.line.replace(old.encode(), new.encode()) for row in rows]
-    if old not in os.path.basename(path):
-        raise NoBranch(f"{path} is not named after its session")
     target = os.path.join(os.path.dirname(path), os.path.basename(path).replace(old, new))
     write_copy(target, lines, lambda row: prompt.message_id.encode() in row.line or old.encode() in row.line)
     return new
+
+
+def _fork(program: str, home: str, prompt: Prompt, start: int) -> str:
+    """Returns the id of a fork, which ends where the turn starts; raises `OSError`, `ValueError` or `NoBranch`."""
+    with running([program, "app-server"], home, _SERVER_SECONDS, CODEX_HOME=home) as process:
+        client = {"clientInfo": {"name": "snapd", "version": "1"}, "capabilities": {"experimentalApi": True}}
+        _ask(process, {"id": 1, "method": "initialize", "params": client})
+        params = {"threadId": prompt.session_id, "beforeTurnId": prompt.message_id, "excludeTurns": True}
+        request = {"id": 2, "method": "thread/fork", "params": params}
+        thread = _ask(process, {"method": "initialized"}, request).get("thread")
+        new, path = (thread.get("id"), thread.get("path")) if isinstance(thread, dict) else (None, None)
+        if not isinstance(new, str) or not isinstance(path, str) or new == prompt.session_id:
+            raise ValueError("'codex app-server' did not say which thread is new")
+        # the rows up to a place in the other file are a part of it
+        rows = read_rows(path)
+        borrowed = rows[0].at("payload", "history_base", "end_byte_offset") if rows else None
+        is_short = borrowed is None or (isinstance(borrowed, int) and borrowed <= start)
+        if not rows or not is_short or any(prompt.message_id.encode() in row.line for row in rows):
+            raise ValueError("the fork of 'codex app-server' still had what was to go")
+        return new
+
+
+def _ask(process: subprocess.Popen[bytes], *messages: dict[str, Any]) -> dict[str, Any]:
+    """Sends messages, and returns the result of the last one."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.writelines(json.dumps(message).encode() + b"\n" for message in messages)
+    process.stdin.flush()
+    for line in process.stdout:
+        answer = json.loads(line)
+        if isinstance(answer, dict) and answer.get("id") == messages[-1]["id"] and "method" not in answer:
+            if isinstance(result := answer.get("result"), dict):
+                return dict(result)
+            raise ValueError(f"'codex app-server' refused {messages[-1]['method']}: {answer.get('error')}")
+    raise ValueError(f"'codex app-server' ended before it answered {messages[-1]['method']}")

@@ -11,20 +11,7 @@ from typing import Any
 
 import attrs
 
-from .branch import (
-    Begun,
-    Branch,
-    NoBranch,
-    Prompt,
-    Row,
-    is_same,
-    is_since,
-    read_rows,
-    text_of,
-    transcript_of,
-    with_session,
-    write_copy,
-)
+from .branch import Begun, Branch, NoBranch, Prompt, Row, read_rows, text_of, with_session, write_copy
 
 _HOOK_CONTEXT = re.compile(r"<hook_context>.*?</hook_context>", re.DOTALL)
 _SESSION_CONTEXT = "<session_context>"
@@ -36,7 +23,7 @@ def gemini(prompt: Prompt) -> Branch:
     `~/.gemini/tmp/FOLDER/chats/session-MINUTE-ID.jsonl`, with the first 8 digits of the id. A resumed session goes on
     in its first file, while hooks may report the empty one that the process began.
     """
-    reported = transcript_of(prompt)
+    reported = prompt.path()
     folder = os.path.dirname(reported)
     ends = (f"-{prompt.session_id[:8]}.jsonl", f"-{prompt.session_id}.jsonl")
     names = os.listdir(folder) if os.path.isdir(folder) else []
@@ -75,7 +62,7 @@ def _project(folder: str) -> str | None:
 
 def qwen(prompt: Prompt) -> Branch:
     """Copies the rows before the prompt: `~/.qwen/projects/FOLDER/chats/SESSION.jsonl`."""
-    path = transcript_of(prompt)
+    path = prompt.path()
     rows = read_rows(path)
     if any(row.at("sessionId") != prompt.session_id for row in rows):
         raise NoBranch(f"{path} has rows of a form that snapd does not know")
@@ -98,7 +85,7 @@ def _place(rows: Sequence[Row], prompt: Prompt, text: Callable[[Any], str | None
     wanted = attrs.evolve(prompt, text=prompt.text and _HOOK_CONTEXT.sub("", prompt.text))
     size = prompt.transcript.size if prompt.transcript is not None and is_reported else 0
     for index, row in enumerate(rows):
-        if is_same(wanted, text(row.value)) and row.start >= size and (size or is_since(prompt, row)):
+        if wanted.is_same(text(row.value)) and row.start >= size and (size or prompt.is_before(row)):
             return index
     return None
 

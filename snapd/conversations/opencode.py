@@ -7,17 +7,14 @@ import json
 import os
 import secrets
 import shutil
-import signal
 import sqlite3
-import subprocess
-import threading
 import urllib.error
 import urllib.parse
 import urllib.request
 from pathlib import Path
 from typing import Any
 
-from .branch import Begun, Branch, NoBranch, Prompt
+from .branch import Begun, Branch, NoBranch, Prompt, running
 
 _SECONDS = 60.0
 """How long the server may take to start and to answer."""
@@ -68,18 +65,8 @@ WHERE message_id = ? AND session_id = ? AND json_extract(data, '$.type') = 'text
 
 def _fork(program: str, directory: str, prompt: Prompt) -> str:
     password = secrets.token_urlsafe(24)
-    process = subprocess.Popen(
-        [program, "serve", "--pure", "--hostname", "127.0.0.1", "--port", "0"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        cwd=directory,
-        env={**os.environ, "OPENCODE_SERVER_PASSWORD": password},
-        start_new_session=True,
-    )
-    limit = threading.Timer(_SECONDS, os.killpg, (process.pid, signal.SIGKILL))
-    limit.start()
-    try:
+    command = [program, "serve", "--pure", "--hostname", "127.0.0.1", "--port", "0"]
+    with running(command, directory, _SECONDS, OPENCODE_SERVER_PASSWORD=password) as process:
         assert process.stdout is not None
         lines = (line.decode("utf-8", "replace") for line in process.stdout)
         url = next((line.partition(_LISTENS)[2].split()[0] for line in lines if _LISTENS in line), None)
@@ -95,10 +82,6 @@ def _fork(program: str, directory: str, prompt: Prompt) -> str:
         if new == prompt.session_id or len(copied) != at:
             raise ValueError(f"the new session has {len(copied)} messages instead of {at}")
         return new
-    finally:
-        limit.cancel()
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
 
 
 def _ask(url: str, password: str, body: dict[str, Any] | None = None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 
 import attrs
@@ -47,6 +48,10 @@ _OWN = {
 """How a person goes back in other agents."""
 
 
+_PROMPT = 60
+"""How many characters of a prompt a summary has."""
+
+
 def way_of(agent: str | None) -> Way:
     """Returns an agent's way; raises `NoBranch` if snapd knows none."""
     way = WAYS.get(agent or "")
@@ -55,3 +60,19 @@ def way_of(agent: str | None) -> Way:
         own = f"; in it, {_OWN[agent]}" if agent in _OWN else ""
         raise NoBranch(f"snapd cannot take back the conversation of {name}{own}")
     return way
+
+
+def summary(kind: str | None, agent: str | None, text: str | None, drops: int) -> str:
+    """Says how a conversation goes on without a prompt and what followed, in one line for people."""
+    title = agent_title(agent or "")
+    if kind == "new":
+        return f"with {title}, begins anew: it was the first prompt"
+    words = " ".join((text or "").split())
+    prompt = f"“{words[:_PROMPT]}…”" if len(words) > _PROMPT else f"“{words}”" if words else "this prompt"
+    others = f" and {drops - 1} later prompt{'s' if drops > 2 else ''}" if drops > 1 else ""
+    return f"with {title}, goes on in a new session, without {prompt}{others}"
+
+
+def shell_line(command: list[str], cwd: str) -> str:
+    """Returns what a person types in a shell to run a command in a directory."""
+    return f"cd {shlex.quote(cwd)} && {shlex.join(command)}"

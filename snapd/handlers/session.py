@@ -53,7 +53,7 @@ def rewind_chat(context: Context, params: wire.RewindChatParams) -> wire.RewindC
     """Has the conversation of a session go on from before a message, in a new session."""
     # imported late: few daemons need it
     from snapd.conversations.branch import NoBranch, Prompt
-    from snapd.conversations.table import way_of
+    from snapd.conversations.table import shell_line, summary, way_of
 
     workspace = context.workspace
     session = workspace.sessions.known(params.session_id)
@@ -94,7 +94,9 @@ def rewind_chat(context: Context, params: wire.RewindChatParams) -> wire.RewindC
         chat = attrs.evolve(chat, session_id=made.session_id, kind=made.kind)
     name = [] if chat.session_id is None else [chat.session_id]
     command = [way.program] if branch.begin is None else [way.program, way.resume, *name]
-    return wire.RewindChatResult(chat=attrs.evolve(chat, command=command))
+    text = summary(chat.kind, agent, chat.prompt, len(chat.drops))
+    line = None if params.dry_run else shell_line(command, chat.cwd)
+    return wire.RewindChatResult(chat=attrs.evolve(chat, command=command, summary=text, line=line))
 
 
 @handles(methods.SESSION_LIST)

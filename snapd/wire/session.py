@@ -181,6 +181,10 @@ class Chat:
         "them no ids.",
     ]
     prompt: Annotated[str | None, "The text of the prompt, to edit it and send it again."] = None
+    summary: Annotated[str | None, "How it goes on, in one line for people. Absent with `problem`."] = None
+    line: Annotated[
+        str | None, "The same as `command` for a shell in any directory. Absent with `dryRun` and `problem`."
+    ] = None
     problem: Annotated[str | None, "Why the conversation cannot go on from there, for people."] = None
 
 

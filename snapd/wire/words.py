@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shlex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .agent_words import TITLES_AND_COLOURS
@@ -367,29 +366,6 @@ def overlap_line(overlaps: Iterable[Mapping[str, Any]]) -> str:
     return "did not know " + ", or ".join(
         f"what {who} had changed in {', '.join(names)}" for who, names in files.items()
     )
-
-
-_PROMPT = 60
-
-
-def chat_line(chat: Mapping[str, Any]) -> str:
-    """How a `Chat` goes on, in one line for people."""
-    if "problem" in chat:
-        return str(chat["problem"])
-    if chat["kind"] == "new":
-        return f"with {agent_title(chat['agent'])}, begins anew: it was the first prompt"
-    text, later = " ".join(chat.get("prompt", "").split()), len(chat["drops"]) - 1
-    prompt = f"“{text[:_PROMPT]}…”" if len(text) > _PROMPT else f"“{text}”" if text else "this prompt"
-    others = f" and {later} later prompt{'s' if later > 1 else ''}" if later > 0 else ""
-    return f"with {agent_title(chat['agent'])}, goes on in a new session, without {prompt}{others}"
-
-
-def chat_command(chat: Mapping[str, Any], folder: str) -> str:
-    """What a person in a folder types to go on with a `Chat`; empty with a problem."""
-    if not chat["command"]:
-        return ""
-    command = shlex.join(chat["command"])
-    return command if chat["cwd"] == folder else f"cd {shlex.quote(chat['cwd'])} && {command}"
 
 
 def news_lines(news: Mapping[str, Any]) -> list[str]:

@@ -1481,6 +1481,10 @@ class Chat(_ChatRequired, total=False):
     """The new session. Absent with `new`, `dryRun` and `problem`."""
     prompt: str
     """The text of the prompt, to edit it and send it again."""
+    summary: str
+    """How it goes on, in one line for people. Absent with `problem`."""
+    line: str
+    """The same as `command` for a shell in any directory. Absent with `dryRun` and `problem`."""
     problem: str
     """Why the conversation cannot go on from there, for people."""
 

@@ -1008,6 +1008,10 @@ export interface Chat {
   drops: string[];
   /** The text of the prompt, to edit it and send it again. */
   prompt?: string;
+  /** How it goes on, in one line for people. Absent with `problem`. */
+  summary?: string;
+  /** The same as `command` for a shell in any directory. Absent with `dryRun` and `problem`. */
+  line?: string;
   /** Why the conversation cannot go on from there, for people. */
   problem?: string;
 }

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Literal
 
+from snapd.backend import find_comment
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import Command, common, looking
 from snapd.cli.requests.connection import ask, in_folder, open_backend
-from snapd.cli.requests.names import all_comments, all_sessions, find_comment, find_session, split_lines
+from snapd.cli.requests.names import all_comments, all_sessions, find_session, split_lines
 from snapd.cli.terminal.layout import printable
 from snapd.cli.terminal.naming import agent_or_id
 from snapd.cli.terminal.output import Painter, print_json
@@ -69,10 +70,10 @@ def comment(options: argparse.Namespace) -> int:
 
 def _made(options: argparse.Namespace, backend: Backend, named: list[str]) -> Comment:
     if named == ["reply"]:
-        comment_id = find_comment(backend, options.reply)
+        comment_id = find_comment(backend.request, options.reply)["commentId"]
         return ask(backend, "review/comment", {"replyTo": comment_id, "text": options.words[0]})
     if named:
-        comment_id = find_comment(backend, getattr(options, named[0]))
+        comment_id = find_comment(backend.request, getattr(options, named[0]))["commentId"]
         state: Literal["open", "resolved"] = "resolved" if named == ["resolve"] else "open"
         return ask(backend, "review/resolve", {"commentId": comment_id, "state": state})
     file, lines = split_lines(options, options.words[0])
@@ -106,7 +107,8 @@ def comments(options: argparse.Namespace) -> int:
         if options.json:
             print_json({"comments": rows})
         elif not rows:
-            print("snapd: there are no comments; 'snapd comment FILE:LINE TEXT' makes one", file=sys.stderr)
+            which = "comments" if options.all else "open comments"
+            print(f"snapd: there are no {which}; 'snapd comment FILE:LINE TEXT' makes one", file=sys.stderr)
         elif options.copy:
             print("\n".join(comment_lines(rows)))
         else:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from snapd.backend import find_comment
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import Command, common
 from snapd.cli.requests.connection import ask, in_folder, open_backend
-from snapd.cli.requests.names import find_comment, find_message
+from snapd.cli.requests.names import find_message
 from snapd.cli.terminal.asking import confirmed, declined
 from snapd.cli.terminal.layout import printable, shell_name
 from snapd.cli.terminal.output import counted, print_json, size
@@ -79,7 +80,7 @@ def _params(options: argparse.Namespace, backend: Backend) -> PurgeParams:
     if options.workspace:
         return {"everything": True}
     messages = [find_message(backend, word)["messageId"] for word in options.messages or ()]
-    comments = [find_comment(backend, word) for word in options.comments or ()]
+    comments = [find_comment(backend.request, word)["commentId"] for word in options.comments or ()]
     files = [in_folder(options, file) for file in options.files]
     return {"files": files or None, "messages": messages or None, "comments": comments or None}
 

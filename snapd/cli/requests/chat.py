@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from snapd.cli.terminal.layout import printable
 from snapd.model.errors import SnapdError
-from snapd.wire.words import chat_command, chat_line
 
 from .connection import ask
 
@@ -43,11 +43,12 @@ class ChatRewind:
 
 def chat_lines(painter: Painter, chat: dict[str, Any], *, planned: bool) -> list[str]:
     """Returns lines about how a conversation goes on: first what, then what to type."""
-    line = f"conversation: {printable(chat_line(chat))}"
+    line = f"conversation: {printable(chat.get('problem') or chat['summary'])}"
     if "problem" in chat:
         return [painter.paint(line, "yellow")]
     if planned:
         return [line]
-    command = printable(chat_command(chat, os.path.realpath(os.curdir)))
+    is_here = chat["cwd"] == os.path.realpath(os.curdir)
+    command = printable(shlex.join(chat["command"]) if is_here else chat["line"])
     left = painter.paint("leave the old conversation: it does not know what was taken back", "dim")
     return [line, "", f"    {command}", "", left]

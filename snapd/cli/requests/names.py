@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.terminal.naming import HEXADECIMAL, LONGEST, is_made
-from snapd.model.errors import InvalidParams, NothingToUndo, UnknownComment, UnknownSession, UnknownStep
+from snapd.model.errors import InvalidParams, NothingToUndo, UnknownSession, UnknownStep
 
 from .connection import ask, pages
 
@@ -169,14 +169,3 @@ def split_lines(options: argparse.Namespace, word: str) -> tuple[str, LineRange 
 def all_comments(connection: Backend, params: ReviewCommentsParams) -> list[dict[str, Any]]:
     """Returns all comments that `review/comments` gives for some params."""
     return list(pages(connection, "review/comments", {**params, "limit": _ON_A_PAGE}, "comments"))
-
-
-def find_comment(connection: Backend, word: str) -> str:
-    """Returns the id of the comment whose id begins like this; raises `InvalidParams` or `UnknownComment`."""
-    ids = [row["commentId"] for row in all_comments(connection, {"state": "all"})]
-    matches = [word] if word in ids else [each for each in ids if word and each.startswith(word)]
-    if len(matches) == 1:
-        return matches[0]
-    if matches:
-        raise InvalidParams(f"{word}: several comments begin like this", hint="give more of its id", field="ID")
-    raise UnknownComment(f"there is no comment {word!r}", commentId=word)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -12,7 +11,7 @@ from snapd.cli.requests.operation import decisions_param, undecided
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import printable
 from snapd.model.errors import InvalidParams
-from snapd.wire.words import chat_command, chat_line, git_lines, reason_text
+from snapd.wire.words import git_lines, reason_text
 
 from .labels import title_of
 
@@ -128,8 +127,8 @@ def chat_text(outcome: dict[str, Any]) -> str:
     if "chat" not in outcome:
         return ""
     chat = outcome["chat"]
-    command = chat_command(chat, os.path.realpath(os.curdir)) if "plan" not in outcome else ""
-    return printable(f"Conversation: {chat_line(chat)}.{f' Type: {command}' if command else ''}")
+    how = f" Type: {chat['line']}" if "line" in chat else ""
+    return printable(f"Conversation: {chat.get('problem') or chat['summary']}.{how}")
 
 
 def revert_file(row: Row | None, file: str | None) -> Operation:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from snapd.backend import pages
+from snapd.backend import find_comment
 from snapd.mcp.call import Answer
-from snapd.model.errors import InvalidParams, UnknownComment, UnknownSession
+from snapd.model.errors import InvalidParams, UnknownSession
 from snapd.wire.converter import structure
 from snapd.wire.review import Comment
 from snapd.wire.words import comment_lines
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from .params import CommentsParams, ReplyParams
 
-_LISTED = "`comments` lists the comments with their ids"
 _NOBODY = "snapd-mcp"
 """The session of agents that report none."""
 
@@ -41,7 +40,7 @@ def reply(call: Call, params: ReplyParams) -> Answer:
     """Replies to a comment and resolves it."""
     if params.text is None and not params.resolve:
         raise InvalidParams("text: is missing", hint="give a text, or `resolve`, or both", field="text")
-    row = _find(call, params.comment)
+    row = find_comment(call.request, params.comment)
     by = _author(call, row)
     if params.text is not None:
         row = call.request("review/comment", {"replyTo": row["commentId"], "text": params.text, "by": by})
@@ -51,17 +50,6 @@ def reply(call: Call, params: ReplyParams) -> Answer:
         word for word, is_done in (("replied", params.text is not None), ("resolved", params.resolve)) if is_done
     )
     return Answer(RepliedComment(comment=structure(row, Comment)), f"Comment {row['commentId']}: {done}.")
-
-
-def _find(call: Call, word: str) -> protocol.Comment:
-    rows: list[Any] = list(pages(call.request, "review/comments", {"state": "all"}, "comments"))
-    matches = [row for row in rows if word and row["commentId"].startswith(word)]
-    if not matches:
-        raise UnknownComment(f"there is no comment {word!r}", hint=_LISTED, commentId=word)
-    if len(matches) > 1:
-        raise InvalidParams(f"comment: {word!r} is ambiguous", hint="give more digits", field="comment")
-    comment: protocol.Comment = matches[0]
-    return comment
 
 
 def _author(call: Call, row: protocol.Comment) -> str:

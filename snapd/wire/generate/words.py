@@ -31,7 +31,7 @@ _LISTS = (
 )
 _TYPESCRIPT = r"""
 /** What every face calls reasons, outcomes, states, operations, errors and agents. */
-import type { Chat, GitChange, GitOutcome, GitRef, OutcomeKind, Overlap, RevertKind, Step } from "./protocol.js";
+import type { GitChange, GitOutcome, GitRef, OutcomeKind, Overlap, RevertKind, Step } from "./protocol.js";
 
 /** A colour for an agent: on a light ground and on a dark one as CSS writes it, and among the 256 of terminals. */
 export interface AgentColour {
@@ -73,27 +73,6 @@ export function overlapLine(overlaps: readonly Overlap[]): string {
   }
   const clauses = [...files].map(([who, names]) => `what ${who} had changed in ${[...names].join(", ")}`);
   return `did not know ${clauses.join(", or ")}`;
-}
-
-/** How a conversation goes on, in one line. */
-export function chatLine({ agent = "", kind, prompt = "", drops, problem }: Chat): string {
-  if (problem !== undefined) return problem;
-  if (kind === "new") return `with ${agentTitle(agent)}, begins anew: it was the first prompt`;
-  const text = prompt.split(/\s+/).filter(Boolean).join(" ");
-  const name = text === "" ? "this prompt" : text.length > 60 ? `“${text.slice(0, 60)}…”` : `“${text}”`;
-  const later = drops.length - 1;
-  const others = later > 0 ? ` and ${later} later prompt${later > 1 ? "s" : ""}` : "";
-  return `with ${agentTitle(agent)}, goes on in a new session, without ${name}${others}`;
-}
-
-/** What a person in a folder types to go on with a conversation. */
-export function chatCommand({ command, cwd }: Chat, folder?: string): string {
-  const words = command.map(shellWord).join(" ");
-  return command.length === 0 || cwd === folder ? words : `cd ${shellWord(cwd)} && ${words}`;
-}
-
-function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
 }
 
 /** The colour of an agent: the same everywhere and every time. */
@@ -207,36 +186,6 @@ end
 ---@return string
 function M.agent_title(agent)
   return M.AGENTS[agent] and M.AGENTS[agent].title or agent
-end
-
---- How a conversation goes on, in one line.
----@param chat table Chat
----@return string
-function M.chat_line(chat)
-  if chat.problem then
-    return chat.problem
-  end
-  local agent = M.agent_title(chat.agent or "")
-  if chat.kind == "new" then
-    return ("with %s, begins anew: it was the first prompt"):format(agent)
-  end
-  local text, later = vim.trim((chat.prompt or ""):gsub("%s+", " ")), #chat.drops - 1
-  local cut = vim.fn.strcharpart(text, 0, 60)
-  local name = text == "" and "this prompt" or ("“%s%s”"):format(cut, cut == text and "" or "…")
-  local others = later > 0 and (" and %d later prompt%s"):format(later, later > 1 and "s" or "") or ""
-  return ("with %s, goes on in a new session, without %s%s"):format(agent, name, others)
-end
-
---- What a person in a folder types to go on with a conversation; empty with a problem.
----@param chat table Chat
----@param folder string
----@return string
-function M.chat_command(chat, folder)
-  local function quoted(word)
-    return word:find("[^%w@%%+=:,./_-]") and vim.fn.shellescape(word) or word
-  end
-  local command = table.concat(vim.tbl_map(quoted, chat.command), " ")
-  return (command == "" or chat.cwd == folder) and command or ("cd %s && %s"):format(quoted(chat.cwd), command)
 end
 
 --- The colour of an agent: the same everywhere and every time.

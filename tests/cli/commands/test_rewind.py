@@ -90,6 +90,8 @@ def test_files_and_conversation_go_back_together(claude: Claude) -> None:
         "cwd": claude.root,
         "drops": ["two", "three"],
         "prompt": "write two",
+        "summary": "with Claude Code, goes on in a new session, without “write two” and 1 later prompt",
+        "line": f"cd {claude.root} && claude --resume {copy.stem}",
     }
     assert claude.transcript.read_bytes() == before
     assert "write one" in copy.read_text()

@@ -1,6 +1,5 @@
 // Undo and redo.
 
-import { chatCommand, chatLine } from "@snapd/client";
 import type { ActingFolder } from "../acting/action";
 import { Refused } from "../acting/errors";
 import { listed } from "../acting/names";
@@ -88,7 +87,7 @@ export async function rewind(host: CommandHost, target: Target | undefined): Pro
   const planned = await folder.request("session/rewindChat", { ...about, dryRun: true });
   const answer = await ui.ask({
     message: `Go back to before ${turnInSentence(turn)}, with files and conversation?`,
-    detail: `Conversation: ${chatLine(planned.chat)}.`,
+    detail: `Conversation: ${planned.chat.problem ?? planned.chat.summary}.`,
     choices: [GO_BACK],
   });
   if (answer !== GO_BACK || !(await host.acting.act(goBackToBefore(folder.uri, turn)))) return;
@@ -97,10 +96,10 @@ export async function rewind(host: CommandHost, target: Target | undefined): Pro
     (async () => {
       const pressed = await ui.notify({
         severity: chat.problem === undefined ? "info" : "warning",
-        message: `Conversation: ${chatLine(chat)}. ${chatCommand(chat, chat.cwd)}`.trimEnd(),
-        buttons: chat.problem === undefined ? [TERMINAL] : [],
+        message: `Conversation: ${chat.problem ?? chat.summary}. ${chat.line ?? ""}`.trimEnd(),
+        buttons: chat.line === undefined ? [] : [TERMINAL],
       });
-      if (pressed === TERMINAL) ui.typeInTerminal(chat.cwd, chatCommand(chat, chat.cwd));
+      if (pressed === TERMINAL && chat.line !== undefined) ui.typeInTerminal(chat.cwd, chat.line);
     })(),
   );
 }

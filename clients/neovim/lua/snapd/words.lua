@@ -219,36 +219,6 @@ function M.agent_title(agent)
   return M.AGENTS[agent] and M.AGENTS[agent].title or agent
 end
 
---- How a conversation goes on, in one line.
----@param chat table Chat
----@return string
-function M.chat_line(chat)
-  if chat.problem then
-    return chat.problem
-  end
-  local agent = M.agent_title(chat.agent or "")
-  if chat.kind == "new" then
-    return ("with %s, begins anew: it was the first prompt"):format(agent)
-  end
-  local text, later = vim.trim((chat.prompt or ""):gsub("%s+", " ")), #chat.drops - 1
-  local cut = vim.fn.strcharpart(text, 0, 60)
-  local name = text == "" and "this prompt" or ("“%s%s”"):format(cut, cut == text and "" or "…")
-  local others = later > 0 and (" and %d later prompt%s"):format(later, later > 1 and "s" or "") or ""
-  return ("with %s, goes on in a new session, without %s%s"):format(agent, name, others)
-end
-
---- What a person in a folder types to go on with a conversation; empty with a problem.
----@param chat table Chat
----@param folder string
----@return string
-function M.chat_command(chat, folder)
-  local function quoted(word)
-    return word:find("[^%w@%%+=:,./_-]") and vim.fn.shellescape(word) or word
-  end
-  local command = table.concat(vim.tbl_map(quoted, chat.command), " ")
-  return (command == "" or chat.cwd == folder) and command or ("cd %s && %s"):format(quoted(chat.cwd), command)
-end
-
 --- The colour of an agent: the same everywhere and every time.
 ---@param agent string
 ---@return snapd.AgentColour

@@ -298,7 +298,7 @@ export const ACTING = [
       await sessions.getByRole("link", { name: /Talk/ }).click();
       await sessions.getByRole("link", { name: "Write the second." }).click();
       await stage.file("2.txt").waitFor();
-      await stage.press("Restore files and conversation: the agent goes on from before this prompt in a new session");
+      await stage.press("Restore with conversation: the agent goes on from before this prompt in a new session");
       await stage.dialog.getByText("goes on in a new session, without “Write the second.”").waitFor();
       await stage.checkAccess();
       await stage.carryOut("Restore");

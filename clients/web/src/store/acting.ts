@@ -1,6 +1,6 @@
 /** Undo, redo and revert: the plan first, then the change. */
 import type { Chat, Contested, Details, FileOutcome, GitOutcome, OnConflict, Session, Step } from "@snapd/client";
-import { chatCommand, chatLine, gitReasons, movesGit } from "@snapd/client/words";
+import { gitReasons, movesGit } from "@snapd/client/words";
 import { signal } from "@preact/signals";
 import { Problem } from "../api/problem";
 import {
@@ -123,7 +123,8 @@ export async function carryOut(): Promise<void> {
       steps === undefined || steps.length === 0 ? proposal.done : `${proposal.done} ${counted(steps.length, "step")}`;
     const hints = left.length === 0 ? [] : ["Files in conflict were left unchanged."];
     hints.push(...gitReasons(done.git).map((reason) => `Left in git: ${reason}.`));
-    if (done.chat !== undefined) hints.push(`Conversation: ${chatLine(done.chat)}. ${chatCommand(done.chat)}`.trim());
+    if (done.chat !== undefined)
+      hints.push(`Conversation: ${done.chat.problem ?? done.chat.summary}. ${done.chat.line ?? ""}`.trim());
     const moved = movesGit(done.git) ? done.git?.changes : undefined;
     const { back } = proposal;
     addNote(`${what}: ${summary(files)}${moved === undefined ? "" : `, ${gitName(moved)}`}.`, {

@@ -1,6 +1,6 @@
 /** What an undo, a redo or a revert would do, before it does it. */
 import type { Contested, Dispute, FileOutcome, GitOutcome, OnConflict } from "@snapd/client";
-import { chatLine, gitReasons, gitWords, movesGit } from "@snapd/client/words";
+import { gitReasons, gitWords, movesGit } from "@snapd/client/words";
 import type { JSX } from "preact";
 import type { Decision } from "../api/routes";
 import { exactName, visible } from "../model/names";
@@ -66,7 +66,9 @@ function PlanBody({ plan: current, result }: { readonly plan: Plan; readonly res
   const diff = result.details?.diff ?? result.diff ?? "";
   return (
     <>
-      {result.chat !== undefined && <p class="plan-chat">Conversation: {visible(chatLine(result.chat))}</p>}
+      {result.chat !== undefined && (
+        <p class="plan-chat">Conversation: {visible(result.chat.problem ?? result.chat.summary ?? "")}</p>
+      )}
       {result.git !== undefined && <GitChoice current={current} git={result.git} />}
       {hasChoice && <Choice current={current} hasClash={contested.length > 0} />}
       {contested.map((one, at) => (

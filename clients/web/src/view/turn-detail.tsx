@@ -69,7 +69,7 @@ export function TurnDetail({ sessionId, messageId, file }: TurnDetailProps): JSX
             {!isReadOnly.value && (
               <Button
                 icon="history"
-                label="Restore files and conversation: the agent goes on from before this prompt in a new session"
+                label="Restore with conversation: the agent goes on from before this prompt in a new session"
                 text="Restore with conversation"
                 onClick={() => void propose(rewindTo(sessionId, messageId, text))}
               />

@@ -166,9 +166,10 @@ local function report(connection, action, outcome)
     parts[#parts + 1] = line .. "."
   end
   if outcome.chat then
-    local command = words.chat_command(outcome.chat, vim.fn.getcwd())
-    parts[#parts + 1] = ("Conversation: %s."):format(wording.one_line(words.chat_line(outcome.chat), 500))
-    if command ~= "" then
+    local chat = outcome.chat
+    parts[#parts + 1] = ("Conversation: %s."):format(wording.one_line(chat.problem or chat.summary, 500))
+    local command = chat.line
+    if command then
       vim.fn.setreg('"', command)
       parts[#parts + 1] = ("Type, or put from the register: %s"):format(wording.one_line(command, 500))
     end

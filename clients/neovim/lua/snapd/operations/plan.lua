@@ -158,7 +158,7 @@ function M.text(outcome, note, names_steps, decisions, keys, redone)
     add("")
   end
   if outcome.chat then
-    add("conversation: " .. wording.one_line(words.chat_line(outcome.chat), 500))
+    add("conversation: " .. wording.one_line(outcome.chat.problem or outcome.chat.summary, 500))
     add("")
   end
   for _, line in ipairs(outcome.git and words.git_lines(outcome.git, "g", redone) or {}) do
