@@ -32,6 +32,8 @@ const SETTINGS = {
   // what is typed is what is in the file
   "editor.autoIndent": "none",
   "editor.autoClosingBrackets": "never",
+  // text that is drawn on a canvas cannot be read
+  "terminal.integrated.gpuAcceleration": "off",
   "editor.quickSuggestions": { other: "off", comments: "off", strings: "off" },
   "editor.acceptSuggestionOnEnter": "off",
   "editor.wordBasedSuggestions": "off",

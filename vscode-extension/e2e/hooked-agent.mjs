@@ -1,5 +1,6 @@
 /** An agent that knows nothing of snapd: its hooks report its events to the program, one process for each. */
 import { execFileSync } from "node:child_process";
+import { appendFileSync } from "node:fs";
 import path from "node:path";
 
 /** A hook gives up in time, so as not to hold up its agent; here it has all the time that a busy machine takes. */
@@ -8,14 +9,18 @@ const PATIENCE = "60";
 export class HookedAgent {
   #prompt = "";
   #calls = 0;
+  /** @type {string | null} */
+  #row = null;
 
   /**
    * @param {import("./world.mjs").World} world
    * @param {string} sessionId
+   * @param {string} [transcript] Its own file of the conversation, which it writes.
    */
-  constructor(world, sessionId) {
+  constructor(world, sessionId, transcript) {
     this.world = world;
     this.sessionId = sessionId;
+    this.transcript = transcript;
   }
 
   /**
@@ -26,6 +31,13 @@ export class HookedAgent {
   prompt(text) {
     this.#prompt = `${this.sessionId}-${text.slice(0, 8)}`;
     this.#report("UserPromptSubmit", { prompt: text });
+    if (this.transcript === undefined) return;
+    const { sessionId } = this;
+    const [uuid, promptId] = [`row of ${this.#prompt}`, this.#prompt];
+    const message = { role: "user", content: text };
+    const row = { type: "user", uuid, parentUuid: this.#row, promptId, sessionId, message };
+    appendFileSync(this.transcript, `${JSON.stringify(row)}\n`);
+    this.#row = uuid;
   }
 
   /**
@@ -73,6 +85,7 @@ export class HookedAgent {
       session_id: this.sessionId,
       prompt_id: this.#prompt,
       cwd: project,
+      ...(this.transcript === undefined ? {} : { transcript_path: this.transcript }),
       ...fields,
     };
     execFileSync(snapd, ["hook"], {

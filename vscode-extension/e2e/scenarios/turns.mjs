@@ -1,5 +1,7 @@
 /** Prompts, and what the agent did for each. */
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import path from "node:path";
 import { HookedAgent } from "../hooked-agent.mjs";
 import { until, untilEqual } from "../waiting.mjs";
 import { LIST, withLine } from "./texts.mjs";
@@ -91,6 +93,43 @@ export const TURNS = [
       await workbench.told(/Reversed the undo of the turn “Capital letters, please”/);
       await until("it is done again", () => world.read("letters.txt").includes("Kappa"));
       await second.filter({ hasNotText: "undone" }).waitFor();
+    },
+  },
+  {
+    name: "files-and-conversation",
+    setting: {},
+    async run(stage) {
+      const { browser, steps, workbench, world } = stage;
+      const transcript = `${world.project}.jsonl`;
+      const agent = new HookedAgent(world, "rewound", transcript);
+      for (const [prompt, file] of /** @type {const} */ ([
+        ["Write the first.", "1.txt"],
+        ["Now the second.", "2.txt"],
+      ])) {
+        agent.prompt(prompt);
+        agent.edit(file, "text\n");
+        agent.stop();
+      }
+      const before = readFileSync(transcript, "utf8");
+      const second = steps.row("Now the second.", 2);
+      await second.filter({ hasText: "1 step" }).waitFor();
+
+      await steps.choose(second, "Go Back to Before This Prompt, with Conversation");
+      assert.match(await workbench.question(), /goes on in a new session, without “Now the second\.”/);
+      await stage.shot("rewind-question");
+      await workbench.answer("Go Back");
+      const told = await workbench.told(/claude --resume/);
+      await untilEqual("the files", () => ["1.txt", "2.txt"].filter((file) => world.exists(file)), ["1.txt"]);
+      const name = /--resume ([\w-]+)/.exec(told)?.[1] ?? "";
+      const copy = readFileSync(path.join(path.dirname(transcript), `${name}.jsonl`), "utf8");
+      assert.match(copy, /Write the first/);
+      assert.doesNotMatch(copy, /Now the second/);
+      assert.equal(readFileSync(transcript, "utf8"), before);
+      await workbench.press(/claude --resume/, "Type in Terminal");
+      // the terminal breaks a long line
+      const typed = async () => (await browser.page.locator(".terminal .xterm-rows").innerText()).replaceAll(/\s/g, "");
+      await until("it is typed", async () => (await typed()).includes(`--resume${name}`));
+      await stage.shot("rewind");
     },
   },
 ];
