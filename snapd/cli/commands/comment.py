@@ -11,7 +11,7 @@ from snapd.cli.parsing.command import Command, common, looking
 from snapd.cli.requests.connection import ask, in_folder, open_backend
 from snapd.cli.requests.names import all_comments, all_sessions, find_session, split_lines
 from snapd.cli.terminal.layout import printable
-from snapd.cli.terminal.naming import agent_or_id
+from snapd.cli.terminal.naming import agent_or_id, comment_texts
 from snapd.cli.terminal.output import Painter, print_json
 from snapd.cli.terminal.times import ago, local_now, moment
 from snapd.model.errors import InvalidParams
@@ -133,12 +133,4 @@ def _described(painter: Painter, names: Mapping[str, str], row: Any) -> list[str
     head = painter.paint(f"{row['commentId'][:COMMENT_DIGITS]}  {place}", "bold")
     lines = [head + painter.paint("".join(f"  {mark}" for mark in marks), "dim")]
     lines += [painter.paint(f"  | {printable(line)}", "dim") for line in row["lines"].splitlines()]
-    lines += [f"  {printable(line)}" for line in row["text"].splitlines()]
-    for reply in row["replies"]:
-        who = "you" if reply["author"] == "user" else names.get(reply.get("sessionId", ""), "an agent")
-        first, *rest = reply["text"].splitlines()
-        lines += [
-            f"  {painter.paint(f'{who}:', 'dim')} {printable(first)}",
-            *(f"    {printable(each)}" for each in rest),
-        ]
-    return lines
+    return lines + comment_texts(row, lambda session: names.get(session or "", "an agent"))

@@ -10,7 +10,7 @@ from snapd.wire.words import agent_title, git_words
 from .layout import one_line, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from snapd.backend import Backend
 
@@ -29,6 +29,16 @@ def step_name(step: dict[str, Any]) -> str:
     """Returns the title of a step on one line: its tool and description, else the files it changed, else its number."""
     name = step_text(step) or changed(step.get("files") or ()) or f"step {step['index'] + 1}"
     return f"{name} (reported late)" if "late" in step else name
+
+
+def comment_texts(comment: dict[str, Any], agent: Callable[[str | None], str]) -> list[str]:
+    """Returns lines with what a comment and its replies say, and who says it; an agent is named by its session."""
+    lines = []
+    for each in (comment | {"sessionId": None}, *comment["replies"]):
+        first, *rest = map(printable, each["text"].splitlines())
+        who = "you" if each["author"] == "user" else agent(each.get("sessionId"))
+        lines += [f"  {who}: {first}", *(f"    {line}" for line in rest)]
+    return lines
 
 
 def step_text(step: dict[str, Any]) -> str:

@@ -12,6 +12,7 @@ from textual.widgets import Input
 
 from snapd.backend import pages
 from snapd.cli.requests.names import file_of
+from snapd.cli.terminal.naming import comment_texts
 from snapd.cli.terminal.output import counted, printable
 from snapd.model.errors import InvalidParams
 
@@ -78,12 +79,7 @@ def comment_lines(
     texts = [f"comment on {printable(comment['file']) + ', ' if with_name else ''}{', '.join(heading)}"]
     if not is_there:
         texts += [f"  | {printable(line)}" for line in comment["lines"].splitlines()]
-    remarks = [(comment["author"], None, comment["text"])]
-    remarks += [(reply["author"], reply.get("sessionId"), reply["text"]) for reply in comment["replies"]]
-    for author, session, text in remarks:
-        first, *rest = text.splitlines()
-        texts += [f"  {'you' if author == 'user' else agent(session)}: {printable(first)}"]
-        texts += [f"    {printable(line)}" for line in rest]
+    texts += comment_texts(comment, agent)
     return [Line("comment", text, name, comment=comment["commentId"]) for text in texts]
 
 

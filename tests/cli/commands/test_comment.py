@@ -40,7 +40,10 @@ def test_a_comment_is_for_the_agent_that_wrote_the_lines(agent: Agent) -> None:
     (row,) = listed(agent)
 
     assert (done.code, done.err) == (0, "")
-    assert done.text == f"{row['commentId'][:8]}  list.txt:2-3  for Claude Code\n  | two\n  | three\n  not like this\n"
+    assert (
+        done.text
+        == f"{row['commentId'][:8]}  list.txt:2-3  for Claude Code\n  | two\n  | three\n  you: not like this\n"
+    )
     assert (row["sessionId"], row["author"], row["state"]) == ("S", "user", "open")
     assert run(agent, "comments").text == done.text
 
