@@ -7,21 +7,27 @@ import json
 import os
 import re
 import signal
-import stat
 import subprocess
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from http.client import HTTPException
 from typing import Any, Literal
 
 import attrs
 
 from snapd.core.actions.sessions import TEXT_LENGTH
 from snapd.model.timeline import Transcript
+from snapd.worktree.fs.stable_read import read_bounded
 
 _EARLY = 1000
 """How many milliseconds a row may be older than the event of its prompt."""
+_MOST = 256 << 20
+"""The bytes of the largest transcript: a copy takes several times as much memory."""
+_SESSION = re.compile(rb'"sessionId"\s*:\s*"([^"]*)"')
+UNFORESEEN = (AttributeError, HTTPException, LookupError, OSError, TypeError, ValueError)
+"""What an unknown form of a transcript, or an agent's own program, may cause."""
 
 
 @attrs.frozen
@@ -114,11 +120,7 @@ class Row:
 def read_rows(path: str) -> list[Row]:
     """Reads a transcript, without a last line that is not complete."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        with open(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise NoBranch(f"{path} is not a file")
-            data = file.read()
+        data = read_bounded(path, _MOST)
     except FileNotFoundError:
         raise NoBranch(f"its file is gone: {path}") from None
     except (OSError, ValueError) as error:
@@ -151,10 +153,20 @@ def text_of(content: Any) -> str | None:
     return "\n".join(part["text"] for part in parts if isinstance(part.get("text"), str))
 
 
-def with_session(rows: Iterable[Row], old: str, new: str) -> list[bytes]:
-    """Returns the lines of rows with another id of the session."""
-    name = re.compile(rb'("sessionId"\s*:\s*")%s(?=")' % re.escape(old.encode()))
-    return [name.sub(rb"\g<1>" + new.encode(), row.line) for row in rows]
+def with_session(rows: Iterable[Row], new: str) -> Iterator[bytes]:
+    """Yields the lines of rows with another id of the session, and else the same to the byte."""
+    for row in rows:
+        line, value = row.line, row.value
+        # Gemini CLI also sets it
+        changed = value["$set"] if isinstance(value.get("$set"), dict) else value
+        if "sessionId" in changed:
+            changed = {**changed, "sessionId": new}
+            wanted = {**value, "$set": changed} if "$set" in value else changed
+            ids = (line[: match.start(1)] + new.encode() + line[match.end(1) :] for match in _SESSION.finditer(line))
+            line = next((each for each in ids if json.loads(each) == wanted), b"")
+        if not line:
+            raise NoBranch("it has a row with an id of the session that snapd does not know")
+        yield line
 
 
 def write_copy(path: str, lines: Iterable[bytes], is_wrong: Callable[[Row], bool]) -> None:
@@ -197,3 +209,18 @@ def running(command: list[str], cwd: str, seconds: float, **environment: str) ->
         limit.cancel()
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
+
+
+def ask(process: subprocess.Popen[bytes], *messages: dict[str, Any]) -> dict[str, Any]:
+    """Sends messages to a JSON-RPC server, and returns the result of the last one."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.writelines(json.dumps(message).encode() + b"\n" for message in messages)
+    process.stdin.flush()
+    for line in process.stdout:
+        answer = json.loads(line)
+        if isinstance(answer, dict) and answer.get("id") == messages[-1]["id"] and "method" not in answer:
+            if isinstance(result := answer.get("result"), dict):
+                return dict(result)
+            raise ValueError(f"its server refused {messages[-1]['method']}: {answer.get('error')}")
+    raise ValueError(f"its server ended before it answered {messages[-1]['method']}")

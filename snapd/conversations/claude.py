@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from .branch import Begun, Branch, NoBranch, Prompt, Row, read_rows, text_of, with_session, write_copy
 
 _NOTIFICATION = "<task-notification>"
+_COMMAND = ("<command-", "<local-command-")
 
 
 def claude(prompt: Prompt) -> Branch:
@@ -35,16 +36,16 @@ def claude(prompt: Prompt) -> Branch:
         new = str(uuid.uuid4())
         dropped = {row.at("uuid") for row in gone}
         target = os.path.join(os.path.dirname(path), f"{new}.jsonl")
-        lines = with_session(kept, prompt.session_id, new)
-        write_copy(target, lines, lambda row: row.at("uuid") in dropped or row.at("sessionId") == prompt.session_id)
+        write_copy(target, with_session(kept, new), lambda row: row.at("uuid") in dropped)
         return Begun(new)
 
-    has_answers = any(row.at("type") in ("user", "assistant") and not row.at("isMeta") for row in kept)
+    text = None if own is None else text_of(own.at("message", "content"))
     return Branch(
         drops=tuple(drops),
-        prompt=None if own is None else text_of(own.at("message", "content")),
+        # of a slash command, this is not what the person wrote
+        prompt=None if text is None or text.startswith(_COMMAND) else text,
         cwd=cwd,
-        begin=copy if has_answers else None,
+        begin=copy if any(map(_is_said, kept)) else None,
     )
 
 
@@ -67,6 +68,13 @@ def _is_prompt(row: Row) -> bool:
     return text is not None and not is_added and not text.lstrip().startswith(_NOTIFICATION)
 
 
+def _is_said(row: Row) -> bool:
+    """Whether something is left of a conversation with it: not if it is of a command of the program."""
+    text = text_of(row.at("message", "content")) or ""
+    is_own = row.at("type") == "user" and _is_prompt(row) and not text.startswith(_COMMAND)
+    return is_own or row.at("type") == "assistant"
+
+
 def _kept(rows: Sequence[Row], first: Row, path: str) -> list[Row]:
     """Returns the rows that lead to one, and the results of calls at once, of which only the last is on the way."""
     by_id = {row.at("uuid"): row for row in reversed(rows)}
@@ -77,6 +85,8 @@ def _kept(rows: Sequence[Row], first: Row, path: str) -> list[Row]:
             raise NoBranch(f"{path} has rows that lead nowhere")
         names.add(name)
         name = by_id[name].at("parentUuid")
+    if any(by_id[name].start > first.start for name in names):
+        raise NoBranch(f"{path} has rows in an order that snapd does not know")
     sides = set()
     for row in rows:
         if row.start >= first.start:

@@ -6,7 +6,8 @@ import json
 import os
 import re
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from itertools import accumulate, takewhile
 from typing import Any
 
 import attrs
@@ -15,6 +16,7 @@ from .branch import Begun, Branch, NoBranch, Prompt, Row, read_rows, text_of, wi
 
 _HOOK_CONTEXT = re.compile(r"<hook_context>.*?</hook_context>", re.DOTALL)
 _SESSION_CONTEXT = "<session_context>"
+_TextsOf = Callable[[Any], list[str]]
 
 
 def gemini(prompt: Prompt) -> Branch:
@@ -31,21 +33,34 @@ def gemini(prompt: Prompt) -> Branch:
     for path in {os.path.join(folder, name) for name in names if name.endswith(ends)} | {reported}:
         rows = read_rows(path) if os.path.exists(path) else []
         if rows and rows[0].at("sessionId") == prompt.session_id:
-            at = _place(rows, prompt, _gemini_prompt, is_reported=path == reported)
+            at = _place(rows, prompt, _gemini_texts, is_reported=path == reported)
             places += [] if at is None else [(rows, at)]
+    if not places and not os.path.exists(reported):
+        raise NoBranch(f"its file is gone: {reported}")
     if len(places) != 1:
         raise NoBranch(f"{len(places) or 'none'} of its files in {folder} have this prompt")
     rows, at = places[0]
     # Gemini CLI removes a session's files by the first 8 digits of its id, so the name has more
-    return _branch(prompt, rows, at, _gemini_prompt, os.path.join(folder, "session-snapd-{}.jsonl"), _project(folder))
+    return _branch(rows, at, _gemini_texts, os.path.join(folder, "session-snapd-{}.jsonl"), _project(folder))
 
 
-def _gemini_prompt(message: Any) -> str | None:
-    """Returns the text of a prompt without what hooks added; None for another message."""
-    if not isinstance(message, dict) or message.get("type") != "user":
-        return None
-    text = _HOOK_CONTEXT.sub("", text_of(message.get("content")) or "").strip()
-    return None if not text or text.startswith(_SESSION_CONTEXT) else text
+def _gemini_texts(message: Any) -> list[str]:
+    is_prompt = isinstance(message, dict) and message.get("type") == "user"
+    texts = _texts(message.get("content")) if is_prompt else []
+    return [] if texts and texts[0].startswith(_SESSION_CONTEXT) else texts
+
+
+def _texts(content: Any) -> list[str]:
+    """Returns what may be the text of a prompt: what its parts say without what hooks added, up to each of them.
+
+    Hooks report all parts that the program made of what the person wrote, such as contents of files. The first of
+    them is the person's; further ones may be what hooks added. Empty for results of calls.
+    """
+    parts = content if type(content) is list else [content]
+    if any(text_of([part]) is None for part in parts if isinstance(part, dict)):
+        return []
+    texts = (_HOOK_CONTEXT.sub("", text_of(part if isinstance(part, str) else [part]) or "") for part in parts)
+    return [text for each in accumulate(texts) if (text := each.strip())]
 
 
 def _project(folder: str) -> str | None:
@@ -66,50 +81,50 @@ def qwen(prompt: Prompt) -> Branch:
     rows = read_rows(path)
     if any(row.at("sessionId") != prompt.session_id for row in rows):
         raise NoBranch(f"{path} has rows of a form that snapd does not know")
-    at = _place(rows, prompt, _qwen_prompt, is_reported=True)
+    at = _place(rows, prompt, _qwen_texts, is_reported=True)
     if at is None:
         raise NoBranch(f"{path} does not have this prompt")
     cwd = next((row.at("cwd") for row in rows if isinstance(row.at("cwd"), str)), None)
-    return _branch(prompt, rows, at, _qwen_prompt, os.path.join(os.path.dirname(path), "{}.jsonl"), cwd)
+    return _branch(rows, at, _qwen_texts, os.path.join(os.path.dirname(path), "{}.jsonl"), cwd)
 
 
-def _qwen_prompt(message: Any) -> str | None:
+def _qwen_texts(message: Any) -> list[str]:
     is_own = isinstance(message, dict) and message.get("type") == "user" and isinstance(message.get("message"), dict)
-    parts = message["message"].get("parts") if is_own else None
-    # further parts are what hooks added, and contents of files
-    return (text_of(parts[:1]) or "").strip() or None if type(parts) is list else None
+    return _texts(message["message"].get("parts")) if is_own else []
 
 
-def _place(rows: Sequence[Row], prompt: Prompt, text: Callable[[Any], str | None], *, is_reported: bool) -> int | None:
+def _place(rows: Sequence[Row], prompt: Prompt, texts: _TextsOf, *, is_reported: bool) -> int | None:
     """Returns the index of the first row since the event of the prompt that has its text."""
     wanted = attrs.evolve(prompt, text=prompt.text and _HOOK_CONTEXT.sub("", prompt.text))
-    size = prompt.transcript.size if prompt.transcript is not None and is_reported else 0
+    is_sized = prompt.transcript is not None and is_reported
+    size = prompt.transcript.size if prompt.transcript is not None else 0
     for index, row in enumerate(rows):
-        if wanted.is_same(text(row.value)) and row.start >= size and (size or prompt.is_before(row)):
+        if any(map(wanted.is_same, texts(row.value))) and (row.start >= size if is_sized else prompt.is_before(row)):
             return index
     return None
 
 
-def _branch(
-    prompt: Prompt, rows: Sequence[Row], at: int, text: Callable[[Any], str | None], target: str, cwd: str | None
-) -> Branch:
-    def prompts(some: Sequence[Row]) -> Iterator[str]:
-        """Yields prompts, also of rows that replace all messages."""
-        for row in some:
-            messages = row.at("$set", "messages")
-            for message in [row.value, *(messages if type(messages) is list else ())]:
-                if (own := text(message)) is not None:
-                    yield own
-
+def _branch(rows: Sequence[Row], at: int, texts: _TextsOf, target: str, cwd: str | None) -> Branch:
     def copy() -> Begun:
         new = str(uuid.uuid4())
         ids = {row.at("id") or row.at("uuid") for row in rows[at:]} - {None}
-        write_copy(
-            target.format(new),
-            with_session(rows[:at], prompt.session_id, new),
-            lambda row: (row.at("id") or row.at("uuid")) in ids or row.at("sessionId") == prompt.session_id,
-        )
+        is_wrong = lambda row: (row.at("id") or row.at("uuid")) in ids  # noqa: E731
+        write_copy(target.format(new), with_session(rows[:at], new), is_wrong)
         return Begun(new)
 
-    drops = tuple([own for row in rows[at:] if (own := text(row.value)) is not None])
-    return Branch(drops, drops[0], cwd, copy if any(prompts(rows[:at])) else None)
+    own, drops = texts(rows[at].value)[0], _prompts(rows[at:], texts)
+    if own not in drops:
+        raise NoBranch("it was taken back in the program itself")
+    return Branch(tuple(drops), own, cwd, copy if _prompts(rows[:at], texts, with_replaced=True) else None)
+
+
+def _prompts(rows: Sequence[Row], texts: _TextsOf, *, with_replaced: bool = False) -> list[str]:
+    """Returns the prompts that were not taken back in the program, with those of rows that replace all messages."""
+    said: dict[Any, list[str]] = {}
+    for number, row in enumerate(rows):
+        if (until := row.at("$rewindTo")) is not None:
+            said = {name: said[name] for name in takewhile(lambda name: name != until, said)} if until in said else {}
+        messages = row.at("$set", "messages") if with_replaced else None
+        for message in [row.value, *(messages if type(messages) is list else ())]:
+            said[message.get("id") or number] = texts(message)
+    return [each[0] for each in said.values() if each]

@@ -14,7 +14,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from .branch import Begun, Branch, NoBranch, Prompt, running
+from .branch import UNFORESEEN, Begun, Branch, NoBranch, Prompt, running
 
 _SECONDS = 60.0
 """How long the server may take to start and to answer."""
@@ -40,13 +40,13 @@ def opencode(prompt: Prompt) -> Branch:
         raise NoBranch(f"{database} does not have this prompt")
     at = ids.index(prompt.message_id)
     program = shutil.which("opencode")
+    if program is None and at > 0:
+        raise NoBranch("there is no program 'opencode' on the PATH of the daemon")
 
     def fork() -> Begun:
-        if program is None:
-            raise NoBranch("there is no program 'opencode' on the PATH of the daemon")
         try:
-            return Begun(_fork(program, cwd[0], prompt), "fork")
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            return Begun(_fork(program or "", cwd[0], prompt), "fork")
+        except UNFORESEEN as error:
             raise NoBranch(f"its server did not fork it: {error}") from error
 
     text = "\n".join(text for (text,) in texts)
@@ -80,15 +80,17 @@ def _fork(program: str, directory: str, prompt: Prompt) -> str:
         new = str(_ask(f"{session}/fork{where}", password, {"messageID": prompt.message_id})["id"])
         copied = _ask(f"{url}/session/{urllib.parse.quote(new, safe='')}/message{where}", password)
         if new == prompt.session_id or len(copied) != at:
+            _ask(f"{url}/session/{urllib.parse.quote(new, safe='')}{where}", password, method="DELETE")
             raise ValueError(f"the new session has {len(copied)} messages instead of {at}")
         return new
 
 
-def _ask(url: str, password: str, body: dict[str, Any] | None = None) -> Any:
+def _ask(url: str, password: str, body: dict[str, Any] | None = None, method: str | None = None) -> Any:
     name = base64.b64encode(f"opencode:{password}".encode()).decode()
     headers = {"Authorization": f"Basic {name}", "Content-Type": "application/json"}
     data = None if body is None else json.dumps(body).encode()
     # a proxy in the environment is not for this machine
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(urllib.request.Request(url, data, headers), timeout=_SECONDS) as response:  # noqa: S310 - loopback
+    request = urllib.request.Request(url, data, headers, method=method)  # noqa: S310 - loopback
+    with opener.open(request, timeout=_SECONDS) as response:
         return json.load(response)

@@ -58,7 +58,7 @@ def way_of(agent: str | None) -> Way:
     if way is None:
         name = agent_title(agent) if agent else "an agent that snapd does not know"
         own = f"; in it, {_OWN[agent]}" if agent in _OWN else ""
-        raise NoBranch(f"snapd cannot take back the conversation of {name}{own}")
+        raise NoBranch(f"snapd knows no way back in a conversation with {name}{own}")
     return way
 
 
@@ -66,10 +66,10 @@ def summary(kind: str | None, agent: str | None, text: str | None, drops: int) -
     """Says how a conversation goes on without a prompt and what followed, in one line for people."""
     title = agent_title(agent or "")
     if kind == "new":
-        return f"with {title}, begins anew: it was the first prompt"
+        return f"with {title}, starts over, since that was the first prompt"
     words = " ".join((text or "").split())
     prompt = f"“{words[:_PROMPT]}…”" if len(words) > _PROMPT else f"“{words}”" if words else "this prompt"
-    others = f" and {drops - 1} later prompt{'s' if drops > 2 else ''}" if drops > 1 else ""
+    others = "" if drops < 2 else " and the prompt after it" if drops == 2 else f" and the {drops - 1} prompts after it"
     return f"with {title}, goes on in a new session, without {prompt}{others}"
 
 

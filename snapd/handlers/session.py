@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 import attrs
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from .binding import Context
 
+_logger = logging.getLogger(__name__)
 _ENTRIES = 100
 
 
@@ -52,7 +54,7 @@ def end(context: Context, params: wire.SessionEndParams) -> wire.SessionEndResul
 def rewind_chat(context: Context, params: wire.RewindChatParams) -> wire.RewindChatResult:
     """Has the conversation of a session go on from before a message, in a new session."""
     # imported late: few daemons need it
-    from snapd.conversations.branch import NoBranch, Prompt
+    from snapd.conversations.branch import UNFORESEEN, NoBranch, Prompt
     from snapd.conversations.table import shell_line, summary, way_of
 
     workspace = context.workspace
@@ -68,11 +70,9 @@ def rewind_chat(context: Context, params: wire.RewindChatParams) -> wire.RewindC
         root=root,
     )
     chat = wire.Chat(agent=agent, command=[], cwd=root, drops=[], prompt=message.text)
+    way = None
     try:
         way = way_of(agent)
-    except NoBranch as error:
-        return wire.RewindChatResult(chat=attrs.evolve(chat, problem=str(error)))
-    try:
         branch = way.find(prompt)
         chat = attrs.evolve(
             chat,
@@ -82,15 +82,15 @@ def rewind_chat(context: Context, params: wire.RewindChatParams) -> wire.RewindC
             prompt=branch.prompt or message.text,
         )
         made = None if branch.begin is None or params.dry_run else branch.begin()
-    except NoBranch as error:
-        title = agent_title(agent or "")
-        problem = f"the conversation stays as it is: {error}. In {title} itself, {way.own}"
-        return wire.RewindChatResult(chat=attrs.evolve(chat, problem=problem))
+    except (NoBranch, *UNFORESEEN) as error:
+        why, itself = str(error), "" if way is None else f". In {agent_title(agent or '')} itself, {way.own}"
+        if not isinstance(error, NoBranch):
+            _logger.warning("a transcript of %s has an unknown form", agent, exc_info=error)
+            why = f"its transcript has a form that snapd does not know ({error!r})"
+        return wire.RewindChatResult(chat=attrs.evolve(chat, kind=None, problem=f"stays as it is: {why}{itself}"))
     if made is not None:
         continues = Continuation(session.session_id, message.message_id)
-        workspace.sessions.start(made.session_id, agent, None, context.call, continues)
-        # it goes on once somebody types the command
-        workspace.sessions.end(made.session_id, context.call)
+        workspace.sessions.prepare(made.session_id, agent, continues, context.call)
         chat = attrs.evolve(chat, session_id=made.session_id, kind=made.kind)
     name = [] if chat.session_id is None else [chat.session_id]
     command = [way.program] if branch.begin is None else [way.program, way.resume, *name]

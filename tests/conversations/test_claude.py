@@ -198,3 +198,47 @@ def test_a_prompt_that_no_hook_reported_is_found_by_its_text(
         claude(attrs.evolve(about, sent=2**53))
     with pytest.raises(NoBranch, match="does not know where"):
         claude(attrs.evolve(about, session_id="../p/*"))
+
+
+def test_a_command_of_the_program_is_no_conversation(here: Conversation) -> None:
+    rows = rows_of(here.path)
+    first = next(row for row in rows if row.get("promptId"))
+    message = {"role": "user", "content": "<command-name>/clear</command-name>"}
+    command = {**first, "uuid": "command", "promptId": None, "message": message}
+    write(here, [command, *({**row, "parentUuid": "command"} if row is first else row for row in rows)])
+
+    assert claude(prompt(here, 0)).begin is None
+
+
+def test_of_a_slash_command_the_person_wrote_something_else(here: Conversation) -> None:
+    rows = rows_of(here.path)
+    about = prompt(here, 1)
+    for row in rows:
+        if row.get("promptId") == about.message_id and row["message"]["content"] == PROMPTS[1]:
+            row["message"]["content"] = "<command-message>review</command-message>"
+    write(here, rows)
+
+    assert claude(about).prompt is None
+
+
+def test_only_the_id_of_the_session_is_another(here: Conversation) -> None:
+    rows = rows_of(here.path)
+    call = next(row for row in rows if row["type"] == "assistant")
+    call["message"]["content"] = [{"type": "tool_use", "id": "t", "input": {"sessionId": here.session, "x": '"'}}]
+    rows[rows.index(call) + 1]["sessionId"] = "of an older fork"
+    write(here, rows)
+    branch = claude(prompt(here, 1))
+    assert branch.begin is not None
+    made = branch.begin().session_id
+
+    copied = rows_of(here.path.with_name(f"{made}.jsonl"))
+    assert {row["sessionId"] for row in copied} == {made}
+    assert [row for row in copied if row["uuid"] == call["uuid"]] == [{**call, "sessionId": made}]
+
+
+def test_rows_in_another_order_are_refused(here: Conversation) -> None:
+    rows = rows_of(here.path)
+    at = next(at for at, row in enumerate(rows) if row["type"] == "assistant")
+    write(here, [*rows[:at], *rows[at + 1 :], rows[at]])
+    with pytest.raises(NoBranch, match="in an order"):
+        claude(prompt(here, 1))

@@ -25,6 +25,8 @@ for line in sys.stdin:
             json.dump(asked, file)
         print(open(os.environ["CODEX_HOME"] + "/answer.json").read(), flush=True)
     elif "id" in message:
+        if message["method"] == "thread/archive":
+            open(os.environ["CODEX_HOME"] + "/archived.json", "w").write(line)
         print(json.dumps({{"method": "configWarning"}}), flush=True)
         print(json.dumps({{"id": message["id"], "result": {{}}}}), flush=True)
 """
@@ -145,3 +147,52 @@ def test_a_turn_that_no_hook_reported_is_found_by_its_text(here: Conversation, m
     branch = codex(attrs.evolve(here.prompt("of the editor", 1), transcript=None))
 
     assert branch.drops == tuple(turns(here)[1:])
+
+
+def test_a_fork_with_too_much_is_put_away(here: Conversation) -> None:
+    home = program(here, offset(here, 1) + 1)
+    branch = codex(prompt(here, 1))
+    assert branch.begin is not None
+    assert branch.begin().kind == "copy"
+    assert json.loads((home / "archived.json").read_text())["params"] == {"threadId": NEW}
+
+
+def test_an_archived_thread_whose_day_is_gone(here: Conversation) -> None:
+    archived = here.path.parents[4] / "archived_sessions"
+    archived.mkdir()
+    about = prompt(here, 1)
+    here.path.rename(archived / here.path.name)
+    here.path.parent.rmdir()
+    branch = codex(about)
+    assert branch.begin is not None
+    made = branch.begin()
+    assert here.path.with_name(f"rollout-1-{made.session_id}.jsonl").exists()
+
+
+def test_an_older_rollout_has_no_ids_of_turns(here: Conversation) -> None:
+    home = program(here, 0)
+    rows = rows_of(here.path)
+    for row in rows:
+        row["payload"].pop("turn_id", None)
+    here.path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = attrs.evolve(here.prompt("of another client", 1), transcript=None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CODEX_HOME", str(home))
+        branch = codex(found)
+        assert branch.begin is not None
+        made = branch.begin()
+    assert branch.drops == PROMPTS[1:]
+    assert made.kind == "copy"
+
+
+def test_turns_that_codex_rolled_back_are_gone(here: Conversation) -> None:
+    rows = rows_of(here.path)
+    ids = turns(here)
+    at = next(at for at, row in enumerate(rows) if row["payload"].get("turn_id") == ids[2])
+    back = {"type": "event_msg", "payload": {"type": "thread_rolled_back", "num_turns": 2}}
+    here.path.write_text("".join(json.dumps(row) + "\n" for row in [*rows[:at], back, *rows[at:]]))
+    branch = codex(here.prompt(ids[2], 2))
+
+    assert (branch.begin, branch.drops) == (None, (ids[2],))
+    with pytest.raises(NoBranch, match="0 times"):
+        codex(here.prompt(ids[1], 1))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 
-from snapd.conversations.branch import NoBranch
+from snapd.conversations.branch import UNFORESEEN, NoBranch
 from snapd.conversations.gemini import gemini, qwen
 
 from .transcripts import PROMPTS, Conversation, conversation, rows_of
@@ -150,5 +150,78 @@ def test_no_row_or_another_form_is_refused(of_qwen: Conversation, of_gemini: Con
         qwen(about)
     gone = prompt(of_gemini, 2)
     of_gemini.path.unlink()
-    with pytest.raises(NoBranch, match="none of its files"):
+    with pytest.raises(NoBranch, match="its file is gone"):
         gemini(gone)
+
+
+AT = [{"text": "explain @a.py"}, {"text": "\n--- Content ---"}, {"text": "\nx = 1\n"}, {"text": "\n--- End ---"}]
+
+
+def said(here: Conversation, parts: list[dict[str, Any]], **row: Any) -> dict[str, Any]:
+    """A row of a prompt, as either program writes it."""
+    content = {"message": {"parts": parts}} if here.path.name == "session.jsonl" else {"content": parts}
+    known = {"sessionId": here.session, "timestamp": "2026-11-29T12:00:00.000Z", "type": "user"}
+    return {**known, "uuid": "new", "id": "new", **content, **row}
+
+
+def add(here: Conversation, *rows: dict[str, Any]) -> int:
+    """Appends rows; gives the size before them."""
+    size = here.path.stat().st_size
+    with here.path.open("a") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+    return size
+
+
+def after(here: Conversation, text: str, size: int) -> Prompt:
+    return attrs.evolve(here.prompt("of snapd", 0, size), text=text)
+
+
+@pytest.mark.parametrize("agent", ["gemini", "qwen"])
+@pytest.mark.parametrize("parts", [AT, [{"text": "look "}, {"inlineData": {}}, {"text": "here"}]])
+def test_hooks_report_all_parts_in_one(
+    of_gemini: Conversation, of_qwen: Conversation, agent: str, parts: list[dict[str, Any]]
+) -> None:
+    here, find = (of_gemini, gemini) if agent == "gemini" else (of_qwen, qwen)
+    size = add(here, said(here, [*parts, {"text": "of another hook"}] if agent == "qwen" else parts))
+    branch = find(after(here, "".join(part.get("text", "") for part in parts), size))
+
+    assert branch.drops == (parts[0]["text"].strip(),)
+    assert branch.begin is not None
+
+
+@pytest.mark.parametrize("agent", ["gemini", "qwen"])
+def test_a_first_prompt_whose_event_came_late(of_gemini: Conversation, of_qwen: Conversation, agent: str) -> None:
+    here, find = (of_gemini, gemini) if agent == "gemini" else (of_qwen, qwen)
+    again = said(here, [{"text": PROMPTS[0]}], timestamp="2026-11-30T12:00:00.000Z")
+    add(here, again)
+    late = attrs.evolve(here.prompt("of snapd", 0, 0), sent=1795953600000)
+
+    branch = find(late)
+    assert branch.begin is None
+    assert branch.drops == (*PROMPTS, PROMPTS[0])
+
+
+@pytest.mark.parametrize("agent", ["gemini", "qwen"])
+def test_ids_of_another_kind(of_gemini: Conversation, of_qwen: Conversation, agent: str) -> None:
+    here, find = (of_gemini, gemini) if agent == "gemini" else (of_qwen, qwen)
+    size = add(here, said(here, [{"text": "go"}]), said(here, [{"text": "on"}], id=["x"], uuid={"x": 1}))
+    with pytest.raises(UNFORESEEN):
+        find(after(here, "go", size)).begin()  # type: ignore[misc]
+    assert [path.name for path in here.path.parent.glob("*.jsonl")] == [here.path.name]
+
+
+def test_what_the_program_took_back_itself_is_no_prompt(of_gemini: Conversation) -> None:
+    first = next(row["id"] for row in rows_of(of_gemini.path) if is_prompt(row, PROMPTS[0]))
+    size = add(
+        of_gemini,
+        said(of_gemini, [{"text": "P"}], id="p"),
+        said(of_gemini, [{"text": "Q"}], id="q"),
+        {"$rewindTo": "q"},
+        said(of_gemini, [{"text": "R"}], id="r"),
+    )
+    assert gemini(after(of_gemini, "P", size)).drops == ("P", "R")
+    with pytest.raises(NoBranch, match="taken back in the program"):
+        gemini(after(of_gemini, "Q", size))
+    size = add(of_gemini, {"$rewindTo": first}, said(of_gemini, [{"text": "anew"}], id="s"))
+    branch = gemini(after(of_gemini, "anew", size))
+    assert (branch.begin, branch.drops) == (None, ("anew",))

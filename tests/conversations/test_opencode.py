@@ -33,6 +33,9 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(json.dumps(value).encode())
     def do_GET(self):
         self.answer([{{"info": {{"id": id}}}} for id in (copied if "/session/new/" in self.path else messages)])
+    def do_DELETE(self):
+        open(os.environ["XDG_DATA_HOME"] + "/deleted", "w").write(self.path)
+        self.answer(True)
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         copied[:] = messages[: messages.index(body["messageID"]) + int(os.environ.get("TOO_MANY", "0"))]
@@ -105,13 +108,12 @@ def test_a_fork_with_too_much_is_refused(folder: Path, monkeypatch: pytest.Monke
     assert branch.begin is not None
     with pytest.raises(NoBranch, match="3 messages instead of 2"):
         branch.begin()
+    assert (folder / "data/deleted").read_text().startswith("/session/new?directory=")
 
 
 def test_without_its_program_or_its_answer_nothing_is_made(folder: Path) -> None:
-    branch = opencode(prompt(1))
-    assert branch.begin is not None
     with pytest.raises(NoBranch, match="no program 'opencode'"):
-        branch.begin()
+        opencode(prompt(1))
     program(folder, "#!/bin/sh\necho broken\n")
     branch = opencode(prompt(1))
     assert branch.begin is not None

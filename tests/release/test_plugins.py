@@ -50,7 +50,7 @@ def at_work(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Mod
     program = install(agent, cache_folder()) / agent.program
     monkeypatch.setattr("tests.real_agents.place.SNAPD", str(FILE))
     with running() as model, new_place() as place:
-        place.settle(agent, program, model.url, installed=False)
+        place.settle(agent, program, model.url, installed=False, has_tools=False)
         (place.above / "bin/snapd").symlink_to(FILE)
         yield model, place
 

@@ -28,8 +28,8 @@ class RewindOutcome(Answer, base="RevertOutcome"):
 
 def _arguments(parser: Parser) -> None:
     changing(parser, "what to do with files that changed after the steps (default: merge)")
-    parser.argument("message", "MESSAGE", "a prompt: the beginning of its message's id, or 'last'")
-    parser.argument("--session", "S", f"a prompt of {SESSION}")
+    parser.argument("message", "MESSAGE", "the prompt: the beginning of its id, which 'snapd log' shows, or 'last'")
+    parser.argument("--session", "S", f"only prompts of {SESSION}")
     parser.flag("--chat-only", help="leave the files as they are")
     parser.flag("--git", help="also take back what the steps did to git: branches, HEAD, the stash, what is staged")
 
@@ -56,7 +56,7 @@ def rewind(options: argparse.Namespace) -> int:
         if not options.chat_only:
             with_git: dict[str, Any] = {"git": True} if options.git else {}
             return operate(options, backend, "session/revert", {**about, **with_git}, sure=options.yes, chat=chat)
-        answer = chat.look() if options.dry_run else chat.carry_out()
+        answer = chat.ask(dry_run=options.dry_run)
     if options.json:
         print_json({"chat": answer})
     else:

@@ -5,24 +5,22 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from snapd.cli.parsing.command import SESSION, STEP, Answer, Command, changing, positive
+from snapd.cli.parsing.command import SESSION, STEP, Command, changing, positive
 from snapd.cli.requests.chat import ChatRewind
 from snapd.cli.requests.connection import ask, in_folder, open_backend
 from snapd.cli.requests.names import find_message, find_session, find_step, latest_session, step_id
 from snapd.cli.requests.operation import operate
 from snapd.cli.terminal.asking import choose, declined
-from snapd.cli.terminal.layout import printable
+from snapd.cli.terminal.layout import printable, shell_name
 from snapd.model.errors import InvalidParams
 
 if TYPE_CHECKING:
     import argparse
-    from typing import Annotated
 
     from snapd_client.protocol import StepRevertHunksParams
 
     from snapd.backend import Backend
     from snapd.cli.parsing.usage import Parser
-    from snapd.wire.session import Chat
 
 
 _CONFLICTS = "what to do with files that changed after the step (default: merge)"
@@ -36,7 +34,7 @@ def _undo_arguments(parser: Parser) -> None:
     parser.argument("step", "STEP", f"{STEP} (default: whatever was done last)", nargs="?")
     parser.argument("files", "FILE", "undo only what the step changed in these files", nargs="*")
     parser.argument("--message", "ID", "undo all steps of a turn: the beginning of its message's id, or 'last'")
-    parser.flag("--chat", help="with --message, the session's last: take the conversation back, too, as 'rewind' does")
+    parser.flag("--chat", help="do as 'snapd rewind', with the conversation; needs --message, the last of its session")
     parser.argument("--to", "STEP", "go back to right after this step of its session")
     _which(parser)
 
@@ -48,13 +46,9 @@ def _which(parser: Parser) -> None:
     parser.flag("--all", help="all steps of the session (default: of the one with the latest change)")
 
 
-class UndoOutcome(Answer, base="StepsOutcome"):
-    """What was undone."""
-
-    chat: Annotated[Chat | None, "How the conversation goes on, with --chat."] = None
-
-
-@Command("undo", "every day", _undo_arguments, answer="UndoOutcome | Outcome", example="undo {step} --yes")
+@Command(
+    "undo", "every day", _undo_arguments, answer="StepsOutcome | Outcome | RewindOutcome", example="undo {step} --yes"
+)
 def undo(options: argparse.Namespace) -> int:
     """Undo what was done last, or a step, wherever it is."""
     _check_one(options, "step", "count", "message", "to", "all")
@@ -69,7 +63,8 @@ def undo(options: argparse.Namespace) -> int:
             return operate(options, backend, "step/revertFiles", params, sure=options.yes)
         wanted = {**_wanted(options, backend), **_with_git(options)}
         chat = _chat(backend, wanted) if options.chat else None
-        code = operate(options, backend, "session/undo", wanted, sure=options.yes, chat=chat)
+        method = "session/undo" if chat is None else "session/revert"
+        code = operate(options, backend, method, wanted, sure=options.yes, chat=chat)
         for problem in [] if options.json else ask(backend, "snapshot/status", {}).get("settingsProblems", []):
             print(f"snapd: {printable(problem)}", file=sys.stderr)
         return code
@@ -79,10 +74,10 @@ def _chat(backend: Backend, wanted: dict[str, Any]) -> ChatRewind:
     """Returns the conversation of the session; raises `InvalidParams` unless the message is its last."""
     chat = ChatRewind(backend, {"sessionId": wanted["sessionId"], "messageId": wanted["messageId"]})
     last = find_message(backend, "last", wanted["sessionId"])
-    if last["messageId"] != wanted["messageId"] or len(chat.look()["drops"]) > 1:
+    if last["messageId"] != wanted["messageId"] or len(chat.ask(dry_run=True)["drops"]) > 1:
         raise InvalidParams(
             "--chat: a conversation loses all that follows a prompt, and this is not the last one of the session",
-            hint=f"'snapd rewind {wanted['messageId']}' goes back to before it, with the files",
+            hint=f"'snapd rewind {shell_name(wanted['messageId'])}' goes back to before it, with the files",
             field="--chat",
         )
     return chat

@@ -103,8 +103,9 @@ def _make(name: str) -> Parser:
 
 
 def _filled(command: Command) -> Parser:
+    description = f"{command.help[:1].upper()}{command.help[1:]}. {command.about or ''}".rstrip()
     parser = Parser(
-        prog=f"snapd {command.words}", description=command.about, usage=command.usage, add_help=bool(command.group)
+        prog=f"snapd {command.words}", description=description, usage=command.usage, add_help=bool(command.group)
     )
     command.arguments(parser)
     parser.set_defaults(definition=command)

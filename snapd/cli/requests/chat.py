@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import shlex
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from snapd.cli.terminal.layout import printable
+from snapd.cli.terminal.layout import printable, shell_name
 from snapd.model.errors import SnapdError
 
 from .connection import ask
@@ -25,20 +24,22 @@ class ChatRewind:
     backend: Backend
     about: dict[str, Any]
 
-    def look(self) -> dict[str, Any]:
-        """Returns how the conversation would go on."""
-        return self._ask(dry_run=True)
-
-    def carry_out(self) -> dict[str, Any]:
-        """Has it go on; the files are back already, so the problem is in the answer even if the request fails."""
-        try:
-            return self._ask(dry_run=False)
-        except SnapdError as error:
-            return {"command": [], "cwd": "", "drops": [], "problem": f"the conversation stays as it is: {error}"}
-
-    def _ask(self, *, dry_run: bool) -> dict[str, Any]:
+    def ask(self, *, dry_run: bool) -> dict[str, Any]:
+        """Has it go on, or returns how it would."""
         params: Any = {**self.about, "dryRun": dry_run}
         return dict(ask(self.backend, "session/rewindChat", params)["chat"])
+
+    def follow(self, planned: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
+        """Has it go on if the files went back; where it cannot, the answer says so even if the request fails."""
+        problem = "stays as it is, because no file was changed"
+        is_left = any(row["outcome"] == "conflict" for row in result["files"]) and result["before"] == result["after"]
+        if result["applied"] and not is_left:
+            try:
+                return self.ask(dry_run=False)
+            except SnapdError as error:
+                problem = f"stays as it is: {error}"
+        left = {key: value for key, value in planned.items() if key in ("agent", "cwd", "drops", "prompt")}
+        return {**left, "command": [], "problem": planned.get("problem", problem)}
 
 
 def chat_lines(painter: Painter, chat: dict[str, Any], *, planned: bool) -> list[str]:
@@ -49,6 +50,7 @@ def chat_lines(painter: Painter, chat: dict[str, Any], *, planned: bool) -> list
     if planned:
         return [line]
     is_here = chat["cwd"] == os.path.realpath(os.curdir)
-    command = printable(shlex.join(chat["command"]) if is_here else chat["line"])
-    left = painter.paint("leave the old conversation: it does not know what was taken back", "dim")
+    command = " ".join(map(shell_name, chat["command"]))
+    command = command if is_here else f"cd {shell_name(chat['cwd'])} && {command}"
+    left = painter.paint("close the old conversation: it still has what was taken back", "dim")
     return [line, "", f"    {command}", "", left]

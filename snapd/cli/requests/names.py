@@ -96,8 +96,11 @@ def find_message(backend: Backend, word: str, session_id: str | None = None) -> 
         raise UnknownStep(f"no message {word!r} in this folder", hint=hint, messageId=word)
     if word == "last":
         return dict(messages[0 if session_id is None else -1])
-    matching = {message["messageId"]: message for message in messages}
-    return dict(matching[_only(list(matching), word, "message")])
+    name = _only(_matching(dict.fromkeys(message["messageId"] for message in messages), word), word, "message")
+    matching = [message for message in messages if message["messageId"] == name]
+    if len(matching) > 1:
+        raise InvalidParams(f"several sessions have the message {word!r}", hint="use --session", field="MESSAGE")
+    return dict(matching[0])
 
 
 def find_step_or_message(backend: Backend, word: str) -> dict[str, Any]:

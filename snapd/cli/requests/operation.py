@@ -60,18 +60,14 @@ def operate(
     agreed to by a choice, asks only if the plan is different by now. With `chat`, the conversation goes back once the
     files have; the results have it, too.
     """
-    also = {} if chat is None else {"chat": chat.look()}
+    also = {} if chat is None else {"chat": chat.ask(dry_run=True)}
     if sure and not options.dry_run and "problem" in also.get("chat", {}):
         # it is known before anything changes
-        print(f"snapd: {printable(also['chat']['problem'])}", file=sys.stderr)
+        print(f"snapd: the conversation {printable(also['chat']['problem'])}", file=sys.stderr)
 
     def carry_out(params: Any) -> dict[str, Any]:
         result: dict[str, Any] = ask(backend, method, params)
-        if chat is None:
-            return result
-        if not result["applied"]:
-            return {**result, "chat": {**also["chat"], "problem": "it stays as it is, as the files do"}}
-        return {**result, "chat": chat.carry_out()}
+        return result if chat is None else {**result, "chat": chat.follow(also["chat"], result)}
 
     # an explicit "overwrite" also overwrites files with unsaved text, which the default does not
     params = {**params, "onConflict": options.on_conflict, "details": "counts"}

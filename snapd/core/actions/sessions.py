@@ -189,6 +189,13 @@ class Sessions(SessionNotices):
         self._writer.append_event(SessionStarted(name, agent, title, continues))
         self.notify(name, None)
 
+    def prepare(self, name: SessionId, agent: str | None, continues: Continuation, call: Call) -> None:
+        """Records a session that goes on from another one once an agent resumes it; until then, it has ended."""
+        with self._writer.turn(call):
+            self._writer.append_event(SessionStarted(name, agent, None, continues))
+            self._writer.append_event(SessionEnded(name))
+            self.notify(name, None)
+
     def capture(self, call: Call) -> Snapshot:
         """Captures the work tree, if it still exists; the caller holds the write lock."""
         self._writer.work_tree.check_present()

@@ -90,7 +90,7 @@ def test_files_and_conversation_go_back_together(claude: Claude) -> None:
         "cwd": claude.root,
         "drops": ["two", "three"],
         "prompt": "write two",
-        "summary": "with Claude Code, goes on in a new session, without “write two” and 1 later prompt",
+        "summary": "with Claude Code, goes on in a new session, without “write two” and the prompt after it",
         "line": f"cd {claude.root} && claude --resume {copy.stem}",
     }
     assert claude.transcript.read_bytes() == before
@@ -117,7 +117,8 @@ def test_a_dry_run_makes_nothing(claude: Claude) -> None:
     shown = claude.rewind("two", "--dry-run")
     assert "would delete  two" in shown.text
     assert (
-        "conversation: with Claude Code, goes on in a new session, without “write two” and 1 later prompt" in shown.text
+        "conversation: with Claude Code, goes on in a new session, without “write two” and the prompt after it"
+        in shown.text
     )
     asked = claude.rewind("two", "--dry-run", "--json")
 
@@ -133,7 +134,7 @@ def test_what_to_type_is_printed(claude: Claude) -> None:
 
     (copy,) = claude.copies()
     assert f"    claude --resume {copy.stem}\n" in text
-    assert "leave the old conversation" in text
+    assert "close the old conversation" in text
     assert claude.home.run(claude.root, "redo", "--all", "--session", OLD, "--yes").code == 0
     assert claude.files() == {"one", "two", "three"}
 
@@ -194,7 +195,10 @@ def test_an_agent_without_a_way_is_named_before_anything_changes(home: Home, pro
     done = home.run(project, "rewind", "p", "--yes")
 
     assert done.code == 3
-    assert done.err == "snapd: snapd cannot take back the conversation of Factory Droid\n"
+    assert (
+        done.err
+        == "snapd: the conversation stays as it is: snapd knows no way back in a conversation with Factory Droid\n"
+    )
 
 
 def test_undo_with_the_conversation_is_of_the_last_prompt(claude: Claude) -> None:
@@ -209,12 +213,54 @@ def test_undo_with_the_conversation_is_of_the_last_prompt(claude: Claude) -> Non
     assert len(claude.copies()) == 1
 
 
+def test_undo_with_the_conversation_of_a_prompt_that_changed_nothing(claude: Claude) -> None:
+    claude.prompt("asked", writes=False)
+    done = claude.home.run(claude.root, "undo", "--message", "last", "--chat", "--yes", "--json")
+
+    assert (done.code, done.json["files"], done.json["chat"]["drops"]) == (0, [], ["asked"])
+
+
+def test_a_transcript_of_an_unknown_form_keeps_no_file_back(claude: Claude) -> None:
+    claude.row(type="user", logicalParentUuid=["x"], message={"role": "user", "content": "?"})
+    done = claude.rewind("three", "--yes", "--json")
+
+    assert (done.code, claude.files(), claude.copies()) == (3, {"one", "two"}, [])
+    assert "a form that snapd does not know" in done.json["chat"]["problem"]
+
+
+def test_a_message_of_two_sessions_is_ambiguous(claude: Claude) -> None:
+    claude.session, claude.last = OLD[:-1] + "2", None
+    claude.prompt("one")
+    refused = claude.rewind("one", "--yes")
+
+    assert (refused.code, claude.files()) == (2, {"one", "two", "three"})
+    assert "several sessions have the message 'one'" in refused.err
+    assert claude.rewind("one", "--session", OLD, "--dry-run").code == 0
+
+
+def test_another_agent_at_work_keeps_its_step(claude: Claude) -> None:
+    other = Agent(claude.home, claude.root)
+    other.on("UserPromptSubmit", prompt="work", session_id="B")
+    other.on("PreToolUse", tool_name="Bash", tool_use_id="c", tool_input={"command": "make"}, session_id="B")
+    other.write("made", "text\n")
+    assert claude.rewind("three", "--chat-only").code == 0
+    other.on("Stop", session_id="B")
+
+    assert other.of_the_user() == set()
+    (step,) = [step for step in other.steps() if step.part == "c"]
+    assert step.files == ("made",)
+
+
 def test_nothing_goes_back_where_the_files_do_not(claude: Claude) -> None:
     claude.write("three", "mine\n")
     done = claude.rewind("three", "--yes", "--on-conflict", "fail", "--json")
 
     assert (done.code, done.json["applied"], claude.copies()) == (3, False, [])
-    assert "problem" in done.json["chat"]
+    chat = {"agent": "claude", "cwd": claude.root, "drops": ["three"], "prompt": "write three", "command": []}
+    assert done.json["chat"] == {**chat, "problem": "stays as it is, because no file was changed"}
+    # in conflict, as a whole
+    left = claude.rewind("three", "--yes", "--json")
+    assert (left.code, left.json["chat"], claude.copies()) == (3, done.json["chat"], [])
 
 
 def test_what_is_needed_survives_a_restart(claude: Claude) -> None:
