@@ -115,10 +115,14 @@ def pages(ask: Callable[[Any, Any], Any], method: str, params: Mapping[str, Any]
             return
 
 
+def all_comments(ask: Callable[[Any, Any], Any], params: Mapping[str, Any]) -> list[Any]:
+    """Returns the comments that `review/comments` lists."""
+    return list(pages(ask, "review/comments", {"limit": 200, **params}, "comments"))
+
+
 def find_comment(ask: Callable[[Any, Any], Any], word: str) -> Any:
     """Returns the comment whose id begins like this; raises `UnknownComment`, or `InvalidParams` for several."""
-    rows = pages(ask, "review/comments", {"state": "all", "limit": 200}, "comments")
-    matches = [row for row in rows if word and row["commentId"].startswith(word)]
+    matches = [row for row in all_comments(ask, {"state": "all"}) if word and row["commentId"].startswith(word)]
     if not matches:
         raise UnknownComment(f"there is no comment {word!r}", commentId=word)
     if len(matches) > 1:

@@ -106,8 +106,10 @@ def _is_result(row: Row) -> bool:
 
 def _after(rows: Sequence[Row], first: Row) -> list[Row]:
     """Returns a row and those that follow from it, also across a compaction."""
-    names = {first.at("uuid")}
-    for row in rows:
-        if {row.at("parentUuid"), row.at("logicalParentUuid")} & names:
-            names.add(row.at("uuid"))
+    names, known = {first.at("uuid")}, 0
+    while known != len(names):
+        known = len(names)
+        for row in rows:
+            if {row.at("parentUuid"), row.at("logicalParentUuid")} & names:
+                names.add(row.at("uuid"))
     return [row for row in rows if row.at("uuid") in names]

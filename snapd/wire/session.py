@@ -168,7 +168,7 @@ class Chat:
     kind: Annotated[
         Literal["copy", "fork", "new"] | None,
         "How the new session is made: as a copy, as a fork by the agent's program, or as a new conversation, because "
-        "the message is the first one. Absent if snapd cannot do it for this agent.",
+        "the message is the first one. Absent with `problem`.",
     ] = None
     session_id: Annotated[str | None, "The new session. Absent with `new`, `dryRun` and `problem`."] = None
     command: Annotated[

@@ -1475,7 +1475,7 @@ class Chat(_ChatRequired, total=False):
     """The agent of the session, if it is known."""
     kind: Literal["copy", "fork", "new"]
     """How the new session is made: as a copy, as a fork by the agent's program, or as a new conversation, because the
-    message is the first one. Absent if snapd cannot do it for this agent.
+    message is the first one. Absent with `problem`.
     """
     sessionId: str
     """The new session. Absent with `new`, `dryRun` and `problem`."""

@@ -996,7 +996,7 @@ export interface RewindChatParams extends RequestParams {
 export interface Chat {
   /** The agent of the session, if it is known. */
   agent?: string;
-  /** How the new session is made: as a copy, as a fork by the agent's program, or as a new conversation, because the message is the first one. Absent if snapd cannot do it for this agent. */
+  /** How the new session is made: as a copy, as a fork by the agent's program, or as a new conversation, because the message is the first one. Absent with `problem`. */
   kind?: "copy" | "fork" | "new";
   /** The new session. Absent with `new`, `dryRun` and `problem`. */
   sessionId?: string;

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Literal
 
-from snapd.backend import find_comment
+from snapd.backend import all_comments, find_comment
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import Command, common, looking
 from snapd.cli.requests.connection import ask, in_folder, open_backend
-from snapd.cli.requests.names import all_comments, all_sessions, find_session, split_lines
+from snapd.cli.requests.names import all_sessions, find_session, split_lines
 from snapd.cli.terminal.layout import printable
 from snapd.cli.terminal.naming import agent_or_id, comment_texts
 from snapd.cli.terminal.output import Painter, print_json
@@ -33,7 +33,7 @@ def _comment_arguments(parser: Parser) -> None:
     parser.argument("--reply", "ID", "say it in reply to this comment")
     parser.argument("--resolve", "ID", "resolve this comment")
     parser.argument("--reopen", "ID", "open this comment again")
-    parser.argument("--session", "S", "the session whose agent is to hear of it (default: that which wrote the lines)")
+    parser.argument("--session", "S", "the session whose agent is to hear of it (default: the one that wrote the lines)")
 
 
 @Command(
@@ -79,7 +79,7 @@ def _made(options: argparse.Namespace, backend: Backend, named: list[str]) -> Co
     file, lines = split_lines(options, options.words[0])
     if lines is None:
         raise InvalidParams(
-            f"{options.words[0]}: has no line", hint="name one, as in 'a.py:12' or 'a.py:3-9'", field="FILE:LINES"
+            f"{options.words[0]}: which line?", hint="name it, as in 'a.py:12' or 'a.py:3-9'", field="FILE:LINES"
         )
     session = None if options.session is None else find_session(backend, options.session)["sessionId"]
     place: ReviewCommentParams = {"file": in_folder(options, file), "start": lines["start"], "text": options.words[1]}
@@ -103,7 +103,7 @@ def comments(options: argparse.Namespace) -> int:
         file = None if options.file is None else in_folder(options, options.file)
         session = None if options.session is None else find_session(backend, options.session)["sessionId"]
         state: Literal["all", "open"] = "all" if options.all else "open"
-        rows = all_comments(backend, {"file": file, "sessionId": session, "state": state})
+        rows = all_comments(backend.request, {"file": file, "sessionId": session, "state": state})
         if options.json:
             print_json({"comments": rows})
         elif not rows:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable
 
-    from snapd_client.protocol import LineRange, ReviewCommentsParams
+    from snapd_client.protocol import LineRange
 
     from snapd.backend import Backend
 
@@ -167,8 +167,3 @@ def split_lines(options: argparse.Namespace, word: str) -> tuple[str, LineRange 
             f"{word}: expected lines such as 12 or 12-20, from 1", hint="the last line follows the first", field="FILE"
         )
     return match["file"], {"start": first, "count": last - first + 1}
-
-
-def all_comments(connection: Backend, params: ReviewCommentsParams) -> list[dict[str, Any]]:
-    """Returns all comments that `review/comments` gives for some params."""
-    return list(pages(connection, "review/comments", {**params, "limit": _ON_A_PAGE}, "comments"))

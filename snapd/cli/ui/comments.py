@@ -10,7 +10,6 @@ from textual import on
 from textual.binding import Binding
 from textual.widgets import Input
 
-from snapd.backend import pages
 from snapd.cli.requests.names import file_of
 from snapd.cli.terminal.naming import comment_texts
 from snapd.cli.terminal.output import counted, printable
@@ -26,14 +25,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from .history import Ask, History
-
-_ON_A_PAGE = 200
-
-
-def fetch_comments(ask: Ask) -> list[dict[str, Any]]:
-    """Requests all open comments."""
-    return list(pages(ask, "review/comments", {"limit": _ON_A_PAGE}, "comments"))
+    from .history import History
 
 
 def place_of(start: int, count: int) -> str:

@@ -11,13 +11,14 @@ from textual.containers import Container
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Static
 
+from snapd.backend import all_comments
 from snapd.cli.requests.names import file_of
 from snapd.cli.terminal.output import printable
 from snapd.model.errors import FileChanged, InvalidParams, SnapdError
 from snapd.wire.words import COMMENT_DIGITS
 
 from . import operations
-from .comments import Field, comments_elsewhere, fetch_comments, lines_to_comment, place_of, with_comments
+from .comments import Field, comments_elsewhere, lines_to_comment, place_of, with_comments
 from .contents import lines_of_all, lines_of_pending
 from .dialogs import REVIEW_HELP, Help, KeepAll
 from .diff_pane import DiffPane
@@ -153,7 +154,7 @@ class ReviewScreen(ModalScreen[None]):
             loaded()
 
         self._host.work(
-            lambda: (fetch_pending(self._ask), fetch_comments(self._ask)), take, otherwise=lambda _: loaded()
+            lambda: (fetch_pending(self._ask), all_comments(self._ask, {})), take, otherwise=lambda _: loaded()
         )
 
     def _draw(self) -> None:

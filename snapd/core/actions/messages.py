@@ -254,7 +254,7 @@ class SessionNews:
                 call.commit()
                 self._writer.append_event(attrs.evolve(informs, files=files))
         if informs.comments:
-            self._comments.notify()
+            self._comments.on_change()
 
     def read(self, session_id: SessionId, files: Collection[RelPath], call: Call) -> None:
         """Records that an agent read some files, if others changed them without it knowing."""

@@ -259,7 +259,7 @@ def lineage_of(timeline: Timeline, path: RelPath, before: int) -> NameHistory:
         if at > 0:
             replaced.append((here.path, here.seq))
         file_change_rows = [*rows[at:], *file_change_rows]
-        rows = [row for row in timeline.touched_of(here.other, here.seq + 1) if _order(row) <= _order(here)]
+        rows = [row for row in timeline.touched_of(here.other, here.seq + 1) if order_of(row) <= order_of(here)]
 
 
 def was_moved_in(row: FileChangeRow) -> bool:
@@ -267,5 +267,6 @@ def was_moved_in(row: FileChangeRow) -> bool:
     return row.old is None and row.new is not None and row.other is not None
 
 
-def _order(row: FileChangeRow) -> tuple[int, bool]:
+def order_of(row: FileChangeRow) -> tuple[int, bool]:
+    """Returns where a row stands among others."""
     return row.seq, row.part == "done"

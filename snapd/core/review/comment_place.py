@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import attrs
 
-from snapd.core.review.changes import Attributor, FileChange, LineWriter, Texts, was_moved_in
+from snapd.core.review.changes import Attributor, FileChange, LineWriter, Texts, order_of, was_moved_in
 from snapd.core.review.fold import FileFold
 from snapd.model.snapshot import ObjectId, RelPath
 from snapd.model.timeline import Comment, FileChangeRow
@@ -111,16 +111,9 @@ class Places:
                 if not was_moved_in(row):
                     yield row
                 continue
-            there = [
-                each
-                for each in self._timeline.touched_of(row.other, before, row.seq - 1)
-                if _order(each) >= _order(row)
-            ]
+            moved = self._timeline.touched_of(row.other, before, row.seq - 1)
+            there = [each for each in moved if order_of(each) >= order_of(row)]
             yield row
             if there and was_moved_in(there[0]) and there[0].other == row.path:
                 yield there[0]
                 rows = there[1:]
-
-
-def _order(row: FileChangeRow) -> tuple[int, bool]:
-    return row.seq, row.part == "done"

@@ -184,16 +184,12 @@ class Fold:
             self.overlaps.setdefault(step_id, {})[path, each.step_id] = each
 
 
-def _merged(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Joins spans of time that are closer together than what is folded before each."""
-    first = last = None
-    for start, end in sorted(spans):
-        if first is None or last is None:
-            first, last = start, end
-        elif start - last > WINDOW:
-            yield first, last
-            first, last = start, end
+    merged: list[tuple[int, int]] = []
+    for first, last in sorted(spans):
+        if merged and first - merged[-1][1] <= WINDOW:
+            merged[-1] = merged[-1][0], max(last, merged[-1][1])
         else:
-            last = max(last, end)
-    if first is not None and last is not None:
-        yield first, last
+            merged.append((first, last))
+    return merged

@@ -108,7 +108,7 @@ def test_a_copy_is_a_prompt_and_tells_nobody(agent: Agent) -> None:
     [
         ((), "expected FILE:LINES and TEXT"),
         (("list.txt:1",), "expected FILE:LINES and TEXT"),
-        (("list.txt", "text"), "list.txt: has no line"),
+        (("list.txt", "text"), "list.txt: which line?"),
         (("list.txt:0", "text"), "from 1"),
         (("list.txt:3-2", "text"), "from 1"),
         (("list.txt:9", "text"), "list.txt"),

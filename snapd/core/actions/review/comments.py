@@ -140,7 +140,7 @@ class Comments(CommentViews):
     _store: Store
     _looking: ReviewViews
     _blame: Blame
-    _on_change: Callable[[], None]
+    on_change: Callable[[], None]
 
     def _look(self, call: Call) -> tuple[int, Sequence[FileChange]]:
         with self._writer.turn(call):
@@ -195,7 +195,7 @@ class Comments(CommentViews):
                 comment_id = secrets.token_hex(16)
                 made = Commented(comment_id, owner, step_id, path, entry, *lines, text, by)
                 self._writer.track(snapshot, made, call)
-            self._on_change()
+            self.on_change()
             return self.view(self.known(comment_id), call)
         raise FileChanged(f"{shown(path)} changes too fast", file=shown(path), reason="changedSince")
 
@@ -218,7 +218,7 @@ class Comments(CommentViews):
             if text is not None or state != comment.state:
                 call.commit()
                 self._writer.append_event(Replied(comment_id, comment.made.session_id, text, state, by))
-        self._on_change()
+        self.on_change()
         return self.view(self.known(comment_id), call)
 
     def _owner(
@@ -249,10 +249,6 @@ class Comments(CommentViews):
                 break
             views.append(view)
         return tuple(views)
-
-    def notify(self) -> None:
-        """Notifies that what an agent heard of them changed."""
-        self._on_change()
 
 
 def _check(text: str) -> None:
