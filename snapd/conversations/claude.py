@@ -45,7 +45,7 @@ def claude(prompt: Prompt) -> Branch:
         # of a slash command, this is not what the person wrote
         prompt=None if text is None or text.startswith(_COMMAND) else text,
         cwd=cwd,
-        begin=copy if any(map(_is_said, kept)) else None,
+        begin=copy if any(map(_is_message, kept)) else None,
     )
 
 
@@ -68,7 +68,7 @@ def _is_prompt(row: Row) -> bool:
     return text is not None and not is_added and not text.lstrip().startswith(_NOTIFICATION)
 
 
-def _is_said(row: Row) -> bool:
+def _is_message(row: Row) -> bool:
     """Whether something is left of a conversation with it: not if it is of a command of the program."""
     text = text_of(row.at("message", "content")) or ""
     is_own = row.at("type") == "user" and _is_prompt(row) and not text.startswith(_COMMAND)

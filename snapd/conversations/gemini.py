@@ -120,11 +120,13 @@ def _branch(rows: Sequence[Row], at: int, texts: _TextsOf, target: str, cwd: str
 
 def _prompts(rows: Sequence[Row], texts: _TextsOf, *, with_replaced: bool = False) -> list[str]:
     """Returns the prompts that were not taken back in the program, with those of rows that replace all messages."""
-    said: dict[Any, list[str]] = {}
+    known: dict[Any, list[str]] = {}
     for number, row in enumerate(rows):
         if (until := row.at("$rewindTo")) is not None:
-            said = {name: said[name] for name in takewhile(lambda name: name != until, said)} if until in said else {}
+            known = (
+                {name: known[name] for name in takewhile(lambda name: name != until, known)} if until in known else {}
+            )
         messages = row.at("$set", "messages") if with_replaced else None
         for message in [row.value, *(messages if type(messages) is list else ())]:
-            said[message.get("id") or number] = texts(message)
-    return [each[0] for each in said.values() if each]
+            known[message.get("id") or number] = texts(message)
+    return [each[0] for each in known.values() if each]

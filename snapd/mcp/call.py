@@ -105,6 +105,7 @@ class Call:
         self._send = send
         self._questions = questions
         self._reports = 0
+        self.afterwards: Callable[[], object] = lambda: None  # called once the answer is written
         self._lock = threading.Lock()
         self._question: Question | None = None
 

@@ -172,6 +172,10 @@ class Server:
             # a cancelled call gets no answer
             if answer is not None and not call.cancellation.cancelled:
                 self._output.send({"id": call.request_id, **answer})
+                if not self._output.is_lost:
+                    call.afterwards()
+        except (SnapdError, OSError):
+            _log.exception("what the agent heard could not be recorded, so it hears it again")
         finally:
             with self._lock:
                 self._threads.discard(threading.current_thread())

@@ -315,8 +315,11 @@ def _ref_name(value: str) -> str:
     return name.removeprefix("refs/heads/") if "/" in name else name[:7]
 
 
-def comment_lines(comments: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Describes comments for an agent: a mark before each line of code and of a person's text sets them off."""
+def comment_lines(comments: Iterable[Mapping[str, Any]], most: int | None = None) -> list[str]:
+    """Describes comments for an agent: a mark before each line of code and of a person's text sets them off.
+
+    `most` is how many characters one comment may take; more is cut off.
+    """
     lines = [
         (
             "snapd: a person commented on lines of this project. In each comment, '|' begins the lines as they were "
@@ -328,11 +331,12 @@ def comment_lines(comments: Iterable[Mapping[str, Any]]) -> list[str]:
         where = f"line {last}" if last == comment["start"] else f"lines {comment['start']} to {last}"
         gone = ", which are gone by now" if "outdated" in comment else ""
         lines += ["", f"Comment {comment['commentId'][:COMMENT_DIGITS]} on {_visible(comment['file'])}, {where}{gone}:"]
-        lines += _quoted("|", comment["lines"])
-        lines += _quoted(">", comment["text"])
+        lines += _cut(_quoted("|", comment["lines"]), None if most is None else most // 4)
+        texts = _quoted(">", comment["text"])
         for reply in comment["replies"]:
-            lines.append("The person replied:" if reply["author"] == "user" else "An agent replied:")
-            lines += _quoted(">", reply["text"])
+            texts.append("The person replied:" if reply["author"] == "user" else "An agent replied:")
+            texts += _quoted(">", reply["text"])
+        lines += _cut(texts, None if most is None else most * 3 // 4)
     lines += [
         "",
         (
@@ -346,13 +350,18 @@ def comment_lines(comments: Iterable[Mapping[str, Any]]) -> list[str]:
 def overlap_lines(overlaps: Iterable[Mapping[str, Any]]) -> list[str]:
     """Describes to an agent what other agents changed in its files."""
     lines = ["snapd: another agent changed files that you work on. Read them again before you edit them."]
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for overlap in overlaps:
-        who = agent_title(overlap["agent"]) if overlap.get("agent") else "an agent"
-        file, at, where = _visible(overlap["file"]), overlap["at"][11:16], ""
-        if "start" in overlap:
-            last = overlap["start"] + overlap["count"] - 1
-            where = f", line {last}" if overlap["count"] == 1 else f", lines {overlap['start']} to {last}"
-        lines.append(f"- {file}{where}: {_visible(who)} at {at} UTC (step {overlap['stepId']})")
+        groups.setdefault((overlap["file"], overlap["sessionId"]), []).append(overlap)
+    for (file, _), group in groups.items():
+        last, where = group[-1], ""
+        spans = [(each["start"], each["start"] + each["count"] - 1) for each in group if "start" in each]
+        if spans:
+            start, end = min(first for first, _ in spans), max(end for _, end in spans)
+            where = f", line {start}" if start == end else f", lines {start} to {end}"
+        who = agent_title(last["agent"]) if last.get("agent") else "an agent"
+        steps = f"step {last['stepId']}" + (f" and {len(group) - 1} before it" if len(group) > 1 else "")
+        lines.append(f"- {_visible(file)}{where}: {_visible(who)} at {last['at'][11:16]} UTC ({steps})")
     return lines
 
 
@@ -371,12 +380,26 @@ def overlap_line(overlaps: Iterable[Mapping[str, Any]]) -> str:
 def news_lines(news: Mapping[str, Any]) -> list[str]:
     """Describes to an agent the overlaps and comments of some news; nothing if there are none."""
     overlaps = overlap_lines(news["overlaps"]) if news.get("overlaps") else []
-    comments = comment_lines(news["comments"]) if news.get("comments") else []
+    comments = comment_lines(news["comments"], TOLD_AT_ONCE) if news.get("comments") else []
     return [*overlaps, *([""] if overlaps and comments else []), *comments]
 
 
 COMMENT_DIGITS = 8
 """How many digits of a comment's id people and agents see."""
+TOLD_AT_ONCE = 6000
+"""How many characters of comments an agent is told at once: some cut off more than 10,000 in all."""
+
+
+def _cut(lines: list[str], most: int | None) -> list[str]:
+    for at, line in enumerate(lines):
+        most = None if most is None else most - len(line) - 1
+        if most is not None and most < 0:
+            return [
+                *lines[:at],
+                line[:most],
+                "(cut off: snapd's tool 'comments', or 'snapd comments', has the rest)",
+            ]
+    return lines
 
 
 def _quoted(mark: str, text: str) -> list[str]:

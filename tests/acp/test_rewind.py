@@ -62,8 +62,9 @@ def test_files_and_conversation_go_back_to_before_a_prompt(work: ClaudeInEditor)
     (question,) = work.questions
     assert question["toolCall"]["title"] == "Go back to before the prompt “write two”?"
     shown = question["toolCall"]["content"][0]["content"]["text"]
-    assert "without “write two” and 1 later prompt" in shown
-    assert f"Open the session `{copy.stem}` in your editor, or type `claude --resume {copy.stem}`." in said
+    assert "without “write two” and the prompt after it" in shown
+    assert f"Open the session `{copy.stem}` in your editor, or type `cd " in said
+    assert f" && claude --resume {copy.stem}`." in said
     sessions = work.ask("session/list")["sessions"]
     (new,) = [each for each in sessions if each["sessionId"] == copy.stem]
     assert new["continues"]["sessionId"] == "S"

@@ -33,7 +33,9 @@ def _comment_arguments(parser: Parser) -> None:
     parser.argument("--reply", "ID", "say it in reply to this comment")
     parser.argument("--resolve", "ID", "resolve this comment")
     parser.argument("--reopen", "ID", "open this comment again")
-    parser.argument("--session", "S", "the session whose agent is to hear of it (default: the one that wrote the lines)")
+    parser.argument(
+        "--session", "S", "the session whose agent is to hear of it (default: the one that wrote the lines)"
+    )
 
 
 @Command(

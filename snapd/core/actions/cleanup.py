@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
-from typing import Literal
 
 import attrs
 
@@ -13,7 +12,7 @@ from snapd.core.operations.writer import Writer
 from snapd.core.seams import OtherMachines, Policy
 from snapd.model.call import Call
 from snapd.model.check_report import CheckReport, after_repair
-from snapd.model.errors import Cancelled, FileNotInSnapshot, InvalidParams, WorkspaceNotOpen
+from snapd.model.errors import Cancelled, FileNotInSnapshot, InvalidParams, UnknownComment, WorkspaceNotOpen
 from snapd.model.paths import shown
 from snapd.model.retention import Limits
 from snapd.model.snapshot import ObjectId, RelPath
@@ -131,8 +130,7 @@ class Upkeep:
             purge_plan = PurgePlan(
                 self._store.repository, self._store.timeline, paths, messages, call, comments=comments
             )
-            _check_known("message", messages, purge_plan.known_messages())
-            _check_known("comment", comments, purge_plan.known_comments())
+            _check_known(messages, comments, purge_plan)
             texts = (*messages, *comments)
             missing = [path for path in paths if not purge_plan.is_in_any(path)]
             fetched, remotes = self._other_machines.purge(paths, purge_plan.contents, texts, call, dry_run=True)
@@ -268,11 +266,14 @@ def _before(limits: Limits) -> int:
     return int((limits.now - limits.older_than) * 1000)
 
 
-def _check_known(kind: Literal["message", "comment"], names: Collection[str], known: frozenset[str]) -> None:
-    for name in names:
-        if name not in known:
-            listing = {
-                "message": "`session/messages` lists those of a session",
-                "comment": "`review/comments` lists them",
-            }
-            raise InvalidParams(f"there is no {kind} {name!r} in this workspace", hint=listing[kind], field=f"{kind}s")
+def _check_known(messages: Collection[str], comments: Collection[CommentId], plan: PurgePlan) -> None:
+    for name in messages:
+        if name not in plan.known_messages():
+            raise InvalidParams(
+                f"there is no message {name!r} in this workspace",
+                hint="`session/messages` lists those of a session",
+                field="messages",
+            )
+    for name in comments:
+        if name not in plan.known_comments():
+            raise UnknownComment(f"there is no comment {name!r}", commentId=name)

@@ -314,6 +314,8 @@ class AgentReports:
                     self._send(report, recording, call)
                 else:
                     recording.carry_out(action)
+            if report.kind == "callBegin":
+                self._writer.edits.give_up(report.claims or (), report.session_id)
             if wants_news and look is None:
                 look = self._news.look(report.session_id, self._writer.record_look(recording.capture()))
         for ended in recording.ended:

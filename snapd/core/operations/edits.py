@@ -164,6 +164,11 @@ class Edits:
             if step_id in (step_ids or ()) or author.session_id == session_id or (step_ids is session_id is None):
                 del self._recent[step_id]
 
+    def give_up(self, paths: Collection[RelPath], session_id: str) -> None:
+        """Ends for good the steps of other sessions that claim files which this session is about to write."""
+        others = [(step_id, author) for step_id, (author, _) in self._recent.items() if author.session_id != session_id]
+        self.drop([step_id for step_id, author in others if any(map(author.names, paths))])
+
     def settle(self, now: Snapshot) -> None:
         """Records what was saved since the last event, and changes to files of steps that have just ended.
 

@@ -95,6 +95,8 @@ class Places:
             return followed.place
         now = followed.copy()
         now.add(newer, texts)
+        # it may come back after an event without it
+        followed.versions = now.versions
         return now.place
 
     def forget_all_but(self, names: Iterable[str]) -> None:

@@ -116,13 +116,16 @@ class Fold:
         if root is None:
             step = self._store.timeline.step(step_id)
             assert step is not None
-            root = step.session_id if step.begun.parent is None else self.root_of(step.begun.parent)
+            # what should not be, a circle, ends here
+            self._roots[step_id] = step.session_id
+            parent = step.begun.parent
+            root = self.root_of_session(step.session_id) if parent is None else self.root_of(parent)
             self._roots[step_id] = root
         return root
 
     def root_of_session(self, session_id: SessionId) -> SessionId:
-        """Returns the root of a session's last step; the session itself if it has none."""
-        step_id = self._store.timeline.last_step_of(session_id)
+        """Returns the root of a session that ever was a subagent's; else the session itself."""
+        step_id = self._store.timeline.starter_of(session_id)
         return session_id if step_id is None else self.root_of(step_id)
 
     def add(self, seq: int, milliseconds: int, changes: Iterable[FileChange]) -> None:

@@ -114,6 +114,10 @@ SELECT
         WHERE redoable AND rest IS NOT '[]' AND session_id = ?1)
 """
 """How many steps of a session can be undone, according to the kept summaries, and how many redone."""
+STARTER = """
+SELECT parents.step_id FROM steps JOIN steps AS parents ON parents.step_id = steps.parent
+WHERE steps.session_id = ? AND parents.session_id != steps.session_id ORDER BY steps.place LIMIT 1
+"""
 AT_WORK = """
 SELECT MAX(step_id) FROM (
     SELECT step_id, session_id, parent FROM spans JOIN steps USING (step_id) WHERE spans.seq >= ? AND spans.seq < ?
@@ -336,10 +340,9 @@ class StepQueries(Queries):
         seq: int | None = self._value("SELECT seq FROM steps WHERE step_id = ?", step_id)
         return seq
 
-    def last_step_of(self, session_id: SessionId) -> StepId | None:
-        """Returns the step of a session that began last."""
-        last = "SELECT step_id FROM steps WHERE session_id = ? ORDER BY place DESC LIMIT 1"
-        step_id: StepId | None = self._value(last, session_id)
+    def starter_of(self, session_id: SessionId) -> StepId | None:
+        """Returns the step of another session that the first part in a session is a part of."""
+        step_id: StepId | None = self._value(STARTER, session_id)
         return step_id
 
     def at_work(self, first: int, last: int) -> tuple[StepId, ...]:

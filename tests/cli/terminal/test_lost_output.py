@@ -205,6 +205,28 @@ def apply(bench: Bench) -> Any:
     return ["apply", step, "--yes"], lambda: bench.text == "2\n"
 
 
+def comment(bench: Bench) -> Any:
+    bench.change()
+    text = os.urandom(4).hex()
+    found = lambda: text in {row["text"] for row in bench.client.review_comments()["comments"]}  # noqa: E731
+    return ["comment", str(bench.root / "a:1"), text], found
+
+
+def comments(bench: Bench) -> Any:
+    bench.client.review_comment("why?", file="a", start=1)
+    return ["comments"], lambda: True
+
+
+def rewind(bench: Bench) -> Any:
+    session = bench.client.session_start()["sessionId"]
+    bench.client.session_message(session, os.urandom(4).hex(), text="go on")
+    step = bench.client.step_begin(session)["stepId"]
+    bench.change()
+    bench.client.step_end(step)
+    # the agent is unknown, so only the files go back
+    return ["rewind", "last", "--session", session, "--yes"], lambda: bench.text == "1\n"
+
+
 def keep(bench: Bench) -> Any:
     bench.step()
     return ["keep", "--all"], lambda: bench.client.review_list()["pendingFiles"] == 0
@@ -275,6 +297,9 @@ CASES: list[tuple[Callable[[Bench], Any], int]] = [
     (export, 0),
     (review, 0),
     (always("blame", "a"), 0),
+    (comment, 0),
+    (comments, 0),
+    (rewind, 3),
     (keep, 0),
     (stage, 0),
     (push, 0),

@@ -177,7 +177,7 @@ def test_a_purge_removes_a_comment_and_the_lines_of_a_file(commenter: Commenter)
     upkeep.purge([b"a.txt"], False, Call())
     (left,) = commenter.listed()
     assert (left.comment.made.comment_id, left.lines) == (stays.comment.made.comment_id, b"")
-    with pytest.raises(InvalidParams, match="no comment"):
+    with pytest.raises(UnknownComment, match="no comment"):
         upkeep.purge([], False, Call(), comments=["nothing"])
 
 

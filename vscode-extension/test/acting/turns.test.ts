@@ -161,11 +161,12 @@ test("from the palette only turns that can be undone are listed", async () => {
 });
 
 test("files and conversation go back to before a prompt, and the command can be typed", async () => {
-  const chat = { agent: "claude", kind: "copy", command: ["claude", "--resume"], cwd: "/web", drops: ["p", "q"] };
+  const summary = "goes on in a new session";
+  const chat = { agent: "claude", kind: "copy", command: ["claude", "--resume"], cwd: "/web", drops: ["p"], summary };
   const files = answering(() => [outcome("app.py", "restored")]);
   const folder = new FakeFolder((method, params) => {
     if (method !== "session/rewindChat") return files.answer(method, params);
-    return { chat: params["dryRun"] === true ? chat : { ...chat, command: [...chat.command, "NEW"] } };
+    return { chat: params["dryRun"] === true ? chat : { ...chat, line: "cd /web && claude --resume NEW" } };
   });
   folder.entries = [...ENTRIES];
   const world = new FakeWorld(folder);
@@ -176,11 +177,11 @@ test("files and conversation go back to before a prompt, and the command can be 
   world.ui.buttons = [undefined, "Type in Terminal"];
   await rewind(world.host, target);
   await world.settled();
-  assert.match(world.ui.asked[0]?.detail ?? "", /without this prompt and 1 later prompt/);
+  assert.match(world.ui.asked[0]?.detail ?? "", /Conversation: goes on in a new session\./);
   assert.deepEqual(
     folder.sent.filter(({ params }) => params["dryRun"] !== true).map(({ method }) => method),
     ["session/revert", "session/rewindChat"],
   );
   assert.equal(world.ui.notices[0]?.message, "Went back to before the turn “Fix it”: 1 file restored.");
-  assert.deepEqual(world.ui.typed, ["/web $ claude --resume NEW"]);
+  assert.deepEqual(world.ui.typed, ["/web $ cd /web && claude --resume NEW"]);
 });

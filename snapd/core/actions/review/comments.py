@@ -33,7 +33,7 @@ from snapd.store.timeline.timeline import TimelineView
 _ATTEMPTS = 3
 """How often a comment is tried again because its file changed meanwhile."""
 _TOLD_AT_ONCE = 6_000
-"""How many characters an agent is told at once: more would be cut off by some. One comment is told as a whole."""
+"""How many characters of comments an agent is told at once; the faces cut one comment that is longer."""
 
 
 @attrs.define(eq=False)
@@ -243,8 +243,8 @@ class Comments(CommentViews):
         views: list[CommentView] = []
         left = _TOLD_AT_ONCE
         for view in self._views(self._timeline.due_comments(session_id), call):
-            replies = sum(len(reply.text or "") for reply, _ in view.comment.replies)
-            left -= len(view.comment.made.text) + len(view.lines) + replies
+            texts = (view.comment.made.text, *(reply.text or "" for reply, _ in view.comment.replies))
+            left -= min(_length(view.lines.decode("utf-8", "replace")) + sum(map(_length, texts)), _TOLD_AT_ONCE)
             if views and left < 0:
                 break
             views.append(view)
@@ -258,3 +258,8 @@ def _check(text: str) -> None:
         raise InvalidParams(
             f"text: has {len(text)} characters, and may have {TEXT_LENGTH}", hint="make it shorter", field="text"
         )
+
+
+def _length(text: str) -> int:
+    """Returns about how many characters a text takes where each line has a mark, and what is not printable is shown."""
+    return 80 + len(text) + 2 * text.count("\n") + 4 * sum(not each.isprintable() for each in text)
