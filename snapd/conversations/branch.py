@@ -39,7 +39,6 @@ class Prompt:
     text: str | None  # its beginning; None if not stored
     sent: int  # milliseconds since 1970
     transcript: Transcript | None
-    root: str  # the folder
 
     def path(self, folder: str = "", pattern: str = "") -> str:
         """Returns the path of the agent's own file.

@@ -61,14 +61,8 @@ def rewind_chat(context: Context, params: wire.RewindChatParams) -> wire.RewindC
     session = workspace.sessions.known(params.session_id)
     message = workspace.messages.known(params.session_id, params.message_id)
     root, agent = shown(workspace.root), session.agent
-    prompt = Prompt(
-        session_id=session.session_id,
-        message_id=message.message_id,
-        text=message.text,
-        sent=message.started,
-        transcript=workspace.store.timeline.transcript(session.session_id, message.message_id),
-        root=root,
-    )
+    transcript = workspace.store.timeline.transcript(session.session_id, message.message_id)
+    prompt = Prompt(session.session_id, message.message_id, message.text, message.started, transcript)
     chat = wire.Chat(agent=agent, command=[], cwd=root, drops=[], prompt=message.text)
     way = None
     try:

@@ -82,7 +82,7 @@ def program(folder: Path, text: str = _PROGRAM) -> None:
 
 
 def prompt(number: int) -> Prompt:
-    return Prompt("S", f"user{number}", PROMPTS[number], 0, None, "/")
+    return Prompt("S", f"user{number}", PROMPTS[number], 0, None)
 
 
 def test_its_server_makes_a_fork(folder: Path) -> None:
@@ -123,9 +123,9 @@ def test_without_its_program_or_its_answer_nothing_is_made(folder: Path) -> None
 
 def test_an_unknown_message_or_another_database_is_refused(folder: Path) -> None:
     with pytest.raises(NoBranch, match="does not have this prompt"):
-        opencode(Prompt("S", "assistant0", None, 0, None, "/"))
+        opencode(Prompt("S", "assistant0", None, 0, None))
     with pytest.raises(NoBranch, match="does not have this prompt"):
-        opencode(Prompt("T", "user1", None, 0, None, "/"))
+        opencode(Prompt("T", "user1", None, 0, None))
     database = folder / "data/opencode/opencode.db"
     connection = sqlite3.connect(database)
     connection.execute("ALTER TABLE message RENAME TO messages")

@@ -33,7 +33,7 @@ class Conversation:
     def prompt(self, message_id: str, number: int, size: int = 0) -> Prompt:
         """One of the prompts, as snapd recorded it."""
         transcript = Transcript(str(self.path), size)
-        return Prompt(self.session, message_id, PROMPTS[number], 0, transcript, "/home/demo/project")
+        return Prompt(self.session, message_id, PROMPTS[number], 0, transcript)
 
     def new(self) -> list[Path]:
         """The files that were made since."""

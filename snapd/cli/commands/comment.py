@@ -39,11 +39,7 @@ def _comment_arguments(parser: Parser) -> None:
 
 
 @Command(
-    "comment",
-    "choose what stays",
-    _comment_arguments,
-    answer="Comment",
-    example="comment src/basket.py:2 'use sum'",
+    "comment", "choose what stays", _comment_arguments, answer="Comment", example="comment src/basket.py:2 'use sum'"
 )
 def comment(options: argparse.Namespace) -> int:
     """Comment on lines, for the agent that wrote them.

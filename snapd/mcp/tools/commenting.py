@@ -32,8 +32,8 @@ def comments(call: Call, params: CommentsParams) -> Answer:
     rows = listed["comments"]
     text = "\n".join(comment_lines(rows)) if rows else "There are no open comments."
     if rows and session_id is not None and session_id == call.own_session:
-        told: protocol.SessionToldParams = {"sessionId": session_id, "newsId": listed["newsId"]}
-        call.afterwards = lambda: call.finish("session/told", told)
+        about: protocol.SessionToldParams = {"sessionId": session_id, "newsId": listed["newsId"]}
+        call.afterwards = lambda: call.finish("session/told", about)
     return Answer(Comments(comments=[structure(row, Comment) for row in rows]), text)
 
 

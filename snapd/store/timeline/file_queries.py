@@ -20,15 +20,7 @@ from snapd.model.timeline import (
 )
 
 from .converter import read_file
-from .queries import (
-    AFTER_ALL,
-    NOT_A_SNAPSHOT,
-    EventQueries,
-    OperationQueries,
-    Queries,
-    SessionQueries,
-    bounds_of_trees,
-)
+from .queries import AFTER_ALL, NOT_A_SNAPSHOT, EventQueries, OperationQueries, Queries, SessionQueries, bounds_of_trees
 
 UNLISTED = f"""
 SELECT seq FROM events WHERE seq > (SELECT COALESCE(MAX(seq), 0) FROM listed) AND {NOT_A_SNAPSHOT} ORDER BY seq LIMIT ?

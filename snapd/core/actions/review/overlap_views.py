@@ -72,14 +72,7 @@ class OverlapViews:
         return tuple(views)
 
     def _of_session(
-        self,
-        fold: Fold,
-        session_id: SessionId,
-        files: frozenset[RelPath],
-        now: int,
-        *,
-        missed: bool,
-        only: bool,
+        self, fold: Fold, session_id: SessionId, files: frozenset[RelPath], now: int, *, missed: bool, only: bool
     ) -> Iterator[Overlap]:
         root = fold.root_of_session(session_id)
         lately = frozenset() if only else fold.written_by(root)
