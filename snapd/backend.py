@@ -6,7 +6,7 @@ import os
 import re
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from snapd.model import errors as core_errors
 from snapd.model.errors import InvalidParams, IoError, SnapdError, UnknownComment
@@ -128,6 +128,29 @@ def find_comment(ask: Callable[[Any, Any], Any], word: str) -> Any:
     if len(matches) > 1:
         raise InvalidParams(f"several comments begin like {word!r}", hint="give more digits of the id", field="comment")
     return matches[0]
+
+
+class ChatRewind(NamedTuple):
+    """The conversation of a session, which goes back to before a message; `about` are the params that name both."""
+
+    request: Callable[[Any, Any], Any]
+    about: Mapping[str, Any]
+
+    def look(self) -> Any:
+        """Returns how it would go on."""
+        return self.request("session/rewindChat", {**self.about, "dryRun": True})["chat"]
+
+    def follow(self, planned: Mapping[str, Any], result: Mapping[str, Any]) -> Any:
+        """Has it go on if the files went back; where it cannot, the answer says so even if the request fails."""
+        problem = "stays as it is, because no file was changed"
+        is_left = any(row["outcome"] == "conflict" for row in result["files"]) and result["before"] == result["after"]
+        if result["applied"] and not is_left:
+            try:
+                return self.request("session/rewindChat", self.about)["chat"]
+            except SnapdError as error:
+                problem = f"stays as it is: {error}"
+        left = {key: value for key, value in planned.items() if key in ("agent", "cwd", "drops", "prompt")}
+        return {**left, "command": [], "problem": planned.get("problem", problem)}
 
 
 class Backend(Protocol):

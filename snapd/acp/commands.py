@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import attrs
 
-from snapd.backend import with_short_ids
-from snapd.model.errors import InvalidParams, NothingToUndo, PlanChanged, SnapdError, UnknownStep
+from snapd.backend import ChatRewind, with_short_ids
+from snapd.model.errors import InvalidParams, NothingToUndo, PlanChanged, UnknownStep
 from snapd.wire.words import moves_git
 
 from .messages import WITH_GIT, Offer
-from .notices import NOTHING_RECORDED, code, done, file_lines, plain, refusal, turn_lines
+from .notices import NOTHING_RECORDED, code, done, file_lines, plain, turn_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from snapd_client.protocol import Chat, RewindChatParams, SessionUndoParams, Step, StepsOutcome
+    from snapd_client.protocol import Chat, SessionUndoParams, Step, StepsOutcome
 
     from snapd.backend import Backend
 
@@ -135,7 +135,8 @@ def carry_out(backend: Backend, turns: Turns, question: Question) -> str | Quest
     text = done(shown, question.name, turns.recording.folder, redone=is_redo)
     if question.chat is None:
         return text
-    return f"{text}\n\n{_chat_text(backend, turns, params)}"
+    chat = _chat(backend, turns, params["messageId"]).follow(question.chat, result)
+    return f"{text}\n\n{_chat_text(chat)}"
 
 
 def _rewind(backend: Backend, turns: Turns, count: int, *, git: bool) -> str | Question:
@@ -146,13 +147,12 @@ def _rewind(backend: Backend, turns: Turns, count: int, *, git: bool) -> str | Q
     return _planned(backend, turns, "session/revert", {"messageId": chosen, "git": git})
 
 
-def _chat_text(backend: Backend, turns: Turns, params: Mapping[str, Any]) -> str:
-    """Has the conversation go on in a new session, and says how to open it; the files are back already."""
-    try:
-        about: RewindChatParams = {"sessionId": turns.name, "messageId": params["messageId"]}
-        chat = backend.request("session/rewindChat", about)["chat"]
-    except SnapdError as error:
-        return refusal(error)
+def _chat(backend: Backend, turns: Turns, message_id: str) -> ChatRewind:
+    return ChatRewind(backend.request, {"sessionId": turns.name, "messageId": message_id})
+
+
+def _chat_text(chat: Chat) -> str:
+    """Says how the conversation goes on in a new session, and how to open that."""
     line = f"Conversation: {plain(_about(chat), _LONGEST)}."
     if "sessionId" not in chat:
         return line
@@ -194,8 +194,7 @@ def _question(
     plan, chat = _with_steps(result), None
     if method == "session/revert":
         message = str(params["messageId"])
-        about: RewindChatParams = {"sessionId": turns.name, "messageId": message, "dryRun": True}
-        chat = backend.request("session/rewindChat", about)["chat"]
+        chat = _chat(backend, turns, message).look()
         prompt = _prompt(backend, turns, message)
         names = ["a prompt" if prompt is None else f"the prompt “{prompt}”"]
     elif "stepId" in params:

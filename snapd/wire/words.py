@@ -394,11 +394,7 @@ def _cut(lines: list[str], most: int | None) -> list[str]:
     for at, line in enumerate(lines):
         most = None if most is None else most - len(line) - 1
         if most is not None and most < 0:
-            return [
-                *lines[:at],
-                line[:most],
-                "(cut off: snapd's tool 'comments', or 'snapd comments', has the rest)",
-            ]
+            return [*lines[:at], line[:most], "(cut off: snapd's tool 'comments', or 'snapd comments', has the rest)"]
     return lines
 
 

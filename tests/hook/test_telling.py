@@ -9,6 +9,7 @@ from typing import Any
 
 from snapd_client import Client
 
+from snapd.wire.words import comment_lines, news_lines
 from tests.cli.running import Home
 
 from .agent import Agent
@@ -81,3 +82,29 @@ def test_what_it_read_it_knows(agent: Agent, home: Home) -> None:
         assert "overlaps" in client.session_news("T", files=["a.py"])
         agent.report(read, "gemini")
         assert "overlaps" not in client.session_news("T", files=["a.py"])
+
+
+def test_an_edit_right_after_another_agents_is_its_own(agent: Agent) -> None:
+    other = Agent(agent.home, agent.root)
+    other.on = lambda name, **fields: Agent.on(agent, name, **{**fields, "session_id": "T"})  # type: ignore[method-assign]
+    agent.edit("c1", "a.py", "a\na\n")
+    for number in range(3):
+        context(other.begin(f"d{number}", "Edit", file_path=agent.path("a.py")))
+        agent.write("a.py", "a\na\n" + "t\n" * (number + 1))
+        assert context(other.end(f"d{number}", "Edit", file_path=agent.path("a.py"))) == ""
+    assert [step.files for step in agent.steps()] == [("a.py",)] * 4
+
+
+def test_it_all_fits_an_agents_limit() -> None:
+    comment = {"commentId": "c" * 32, "file": "a.py", "start": 1, "count": 9, "replies": []}
+    text, lines = "\x1b" * 10_000, "row of text\n" * 20_000
+    overlap = {"file": "a.py", "sessionId": "S", "agent": "codex", "at": "2026-11-29T12:00:00Z", "start": 3, "count": 2}
+    overlaps = [{**overlap, "stepId": f"{number:032}"} for number in range(300)]
+    told = news_lines({"comments": [{**comment, "text": text, "lines": lines}], "overlaps": overlaps})
+
+    assert len("\n".join(told)) < 9000
+    assert told[1] == f"- a.py, lines 3 to 4: Codex at 12:00 UTC (step {299:032} and 299 before it)"
+    assert [line[:1] for line in told if line.startswith(("|", ">"))].count("|") > 100
+    assert sum("cut off" in line for line in told) == 2
+    # a list shows all
+    assert sum(map(len, comment_lines([{**comment, "text": text, "lines": lines}]))) > 200_000

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
+
+from tests.rpc.machine import wait_until
 
 from .conftest import SESSION
 
@@ -21,7 +24,8 @@ def test_an_agent_reads_its_comments_and_they_are_told(world: World) -> None:
         made["commentId"], "a.txt", 2, "TWO\n"
     )  # fmt: skip
     assert "> use a\n> constant" in answer["content"][0]["text"]
-    assert "comments" not in world.client.session_news(SESSION)
+    # it is recorded once the answer is written
+    wait_until(lambda: "comments" not in world.client.session_news(SESSION), "the telling")
     assert len(peer.done("comments", session="all")["comments"]) == 2
     world.client.review_comment(reply_to=made["commentId"], text="still")
     # another agent's look tells nobody
@@ -36,7 +40,7 @@ def test_an_agent_replies_and_resolves(world: World) -> None:
     peer.done("comments")
     replied = peer.done("reply", comment=made["commentId"][:8], text="because")["comment"]
     # an agent's own words are not news for it
-    assert "comments" not in world.client.session_news(SESSION)
+    wait_until(lambda: "comments" not in world.client.session_news(SESSION), "the telling")
     assert [(reply["text"], reply["author"], reply["sessionId"]) for reply in replied["replies"]] == [
         ("because", "agent", SESSION)
     ]
@@ -62,3 +66,18 @@ def test_what_is_wrong_is_named(world: World) -> None:
     assert peer.failed("reply", comment=made["commentId"])["kind"] == "invalidParams"
     assert peer.failed("reply", comment="nothing", text="x")["kind"] == "unknownComment"
     assert peer.failed("reply", comment=made["commentId"], text=" ")["kind"] == "invalidParams"
+
+
+def test_what_could_not_be_answered_is_told_again(world: World) -> None:
+    world.step(a_txt="one\nTWO\nthree\n")
+    world.client.review_comment(file="a.txt", start=2, text="why?")
+    process, peer = world.start(env={"CLAUDE_CODE_SESSION_ID": SESSION})
+    peer.connect()
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, peer.read_fd)
+    peer.send({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {"name": "comments", "arguments": {}}})
+    os.dup2(nothing, peer.write_fd)
+    os.close(nothing)
+    process.wait(60)
+
+    assert len(world.client.session_news(SESSION)["comments"]) == 1

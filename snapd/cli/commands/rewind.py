@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from snapd.backend import ChatRewind
 from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.parsing.command import SESSION, Answer, Command, changing
-from snapd.cli.requests.chat import ChatRewind, chat_lines
-from snapd.cli.requests.connection import open_backend
+from snapd.cli.requests.connection import ask, open_backend
 from snapd.cli.requests.names import find_message, find_session
-from snapd.cli.requests.operation import operate
+from snapd.cli.requests.operation import chat_lines, operate
 from snapd.cli.terminal.output import Painter, print_json
 
 if TYPE_CHECKING:
@@ -51,12 +52,13 @@ def rewind(options: argparse.Namespace) -> int:
     with open_backend(options) as backend:
         session = None if options.session is None else find_session(backend, options.session)["sessionId"]
         message = find_message(backend, options.message, session)
-        about = {"sessionId": message["sessionId"], "messageId": message["messageId"]}
-        chat = ChatRewind(backend, about)
+        about: Any = {"sessionId": message["sessionId"], "messageId": message["messageId"]}
+        chat = ChatRewind(partial(ask, backend), about)
         if not options.chat_only:
             with_git: dict[str, Any] = {"git": True} if options.git else {}
             return operate(options, backend, "session/revert", {**about, **with_git}, sure=options.yes, chat=chat)
-        answer = chat.ask(dry_run=options.dry_run)
+        about["dryRun"] = options.dry_run
+        answer: Any = ask(backend, "session/rewindChat", about)["chat"]
     if options.json:
         print_json({"chat": answer})
     else:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from snapd.backend import ChatRewind
 from snapd.cli.parsing.command import SESSION, STEP, Command, changing, positive
-from snapd.cli.requests.chat import ChatRewind
 from snapd.cli.requests.connection import ask, in_folder, open_backend
 from snapd.cli.requests.names import find_message, find_session, find_step, latest_session, step_id
 from snapd.cli.requests.operation import operate
@@ -72,9 +73,9 @@ def undo(options: argparse.Namespace) -> int:
 
 def _chat(backend: Backend, wanted: dict[str, Any]) -> ChatRewind:
     """Returns the conversation of the session; raises `InvalidParams` unless the message is its last."""
-    chat = ChatRewind(backend, {"sessionId": wanted["sessionId"], "messageId": wanted["messageId"]})
+    chat = ChatRewind(partial(ask, backend), {"sessionId": wanted["sessionId"], "messageId": wanted["messageId"]})
     last = find_message(backend, "last", wanted["sessionId"])
-    if last["messageId"] != wanted["messageId"] or len(chat.ask(dry_run=True)["drops"]) > 1:
+    if last["messageId"] != wanted["messageId"] or len(chat.look()["drops"]) > 1:
         raise InvalidParams(
             "--chat: a conversation loses all that follows a prompt, and this is not the last one of the session",
             hint=f"'snapd rewind {shell_name(wanted['messageId'])}' goes back to before it, with the files",

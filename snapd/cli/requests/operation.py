@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from snapd.backend import only_whole_step
 from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.terminal.asking import confirmed, decide, declined
-from snapd.cli.terminal.layout import printable
+from snapd.cli.terminal.layout import printable, shell_name
 from snapd.cli.terminal.naming import file_title, short
 from snapd.cli.terminal.output import Painter, counted, print_json
 from snapd.cli.terminal.plans import changing_rows, file_lines, total, unit_lines, visible_file_count
@@ -17,7 +18,6 @@ from snapd.cli.terminal.reasons import STYLES, excerpt, excerpts, format_overwri
 from snapd.model.errors import PlanChanged
 from snapd.wire.words import ELSEWHERE_REASONS, git_lines, moves_git
 
-from .chat import ChatRewind, chat_lines
 from .connection import ask
 from .names import file_of
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable
 
-    from snapd.backend import Backend
+    from snapd.backend import Backend, ChatRewind
 
 _AS_ASKED = frozenset({"restored", "deleted", "merged", "unchanged"})
 _PLANNED = {"session/undo": "would undo", "session/redo": "would redo"}
@@ -60,7 +60,7 @@ def operate(
     agreed to by a choice, asks only if the plan is different by now. With `chat`, the conversation goes back once the
     files have; the results have it, too.
     """
-    also = {} if chat is None else {"chat": chat.ask(dry_run=True)}
+    also = {} if chat is None else {"chat": chat.look()}
     if sure and not options.dry_run and "problem" in also.get("chat", {}):
         # it is known before anything changes
         print(f"snapd: the conversation {printable(also['chat']['problem'])}", file=sys.stderr)
@@ -327,3 +327,17 @@ def _commands(options: argparse.Namespace, method: str, result: dict[str, Any]) 
         # an operation has no id to type, but it is the latest
         return [shlex.join(["snapd", "undo", *folder])] if names else []
     return [shlex.join(["snapd", "undo", *folder, short(name)]) for name in names]
+
+
+def chat_lines(painter: Painter, chat: dict[str, Any], *, planned: bool) -> list[str]:
+    """Returns lines about how a conversation goes on: first what, then what to type."""
+    line = f"conversation: {printable(chat.get('problem') or chat['summary'])}"
+    if "problem" in chat:
+        return [painter.paint(line, "yellow")]
+    if planned:
+        return [line]
+    is_here = chat["cwd"] == os.path.realpath(os.curdir)
+    command = " ".join(map(shell_name, chat["command"]))
+    command = command if is_here else f"cd {shell_name(chat['cwd'])} && {command}"
+    left = painter.paint("close the old conversation: it still has what was taken back", "dim")
+    return [line, "", f"    {command}", "", left]

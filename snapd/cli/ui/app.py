@@ -15,6 +15,7 @@ from textual.containers import Horizontal
 from textual.widgets import Footer, Input, Static
 from textual.worker import get_current_worker
 
+from snapd.backend import ChatRewind
 from snapd.cli.requests.connection import connected
 from snapd.cli.requests.names import file_of
 from snapd.cli.requests.operation import undecided
@@ -419,22 +420,14 @@ class TerminalView(App[None]):
     def _plan(self, operation: Operation, decisions: dict[str, str]) -> None:
         def work() -> tuple[dict[str, Any], str]:
             plan: dict[str, Any] = self._link.ask(operation.method, operation.plan(decisions))
-            plan |= self._chat(operation, dry_run=True)
+            if operation.takes_chat:
+                plan["chat"] = self._chat(operation).look()
             return plan, self._contents(operation, decisions, plan)
 
         self.work(work, lambda planned: self._ask(operation, decisions, *planned))
 
-    def _chat(self, operation: Operation, *, dry_run: bool) -> dict[str, Any]:
-        """Takes the conversation back, or says how; the files are back even if that fails."""
-        if not operation.takes_chat:
-            return {}
-        about = {name: operation.params[name] for name in ("sessionId", "messageId")}
-        try:
-            return {"chat": self._link.ask("session/rewindChat", {**about, "dryRun": dry_run})["chat"]}
-        except SnapdError as error:
-            if dry_run:
-                raise
-            return {"chat": {"command": [], "cwd": "", "drops": [], "problem": error.message}}
+    def _chat(self, operation: Operation) -> ChatRewind:
+        return ChatRewind(self._link.ask, {name: operation.params[name] for name in ("sessionId", "messageId")})
 
     def _contents(self, operation: Operation, decisions: dict[str, str], plan: dict[str, Any]) -> str:
         """Identifies the current contents of files in conflict: a plan does so only for files that it changes."""
@@ -474,7 +467,9 @@ class TerminalView(App[None]):
         def work() -> dict[str, Any] | None:
             try:
                 outcome: dict[str, Any] = self._link.ask(operation.method, operation.carry_out(decisions, plan))
-                return outcome | self._chat(operation, dry_run=False)
+                if operation.takes_chat:
+                    outcome["chat"] = self._chat(operation).follow(plan["chat"], outcome)
+                return outcome
             except PlanChanged:
                 return None
 

@@ -20,16 +20,7 @@ if TYPE_CHECKING:
     from .contents import Line
     from .history import Key
 
-_STYLES = {
-    "text": "",
-    "note": "dim",
-    "file": "bold",
-    "hunk": "cyan",
-    "added": "green",
-    "deleted": "red",
-    "context": "",
-    "comment": "yellow",
-}
+_STYLES = {"note": "dim", "file": "bold", "hunk": "cyan", "added": "green", "deleted": "red", "comment": "yellow"}
 _WRAPPED = ("text", "comment")
 _CHOSEN, _NOT_CHOSEN = ("▌", "bold magenta"), (" ", "")
 
@@ -68,7 +59,7 @@ class DiffPane(Rows):
         """See `Rows.spans`."""
         line = self.lines[at]
         is_chosen = line.file == self.chosen_file and line.hunk in self.chosen
-        return [_CHOSEN if is_chosen else _NOT_CHOSEN, (line.text, _STYLES[line.kind])]
+        return [_CHOSEN if is_chosen else _NOT_CHOSEN, (line.text, _STYLES.get(line.kind, ""))]
 
     def widest(self) -> int:
         """See `Rows.widest`."""

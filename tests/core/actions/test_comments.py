@@ -267,3 +267,31 @@ def test_random_histories(tmp_path: Path, seed: int) -> None:
                 assert found == {}, (name, wanted)
             else:
                 assert found == {name: (start, count)}
+
+
+def test_a_version_that_no_event_recorded_comes_back(commenter: Commenter) -> None:
+    view = commenter.say("a.txt", 2)
+    bench = commenter.agents.bench
+    bench.write({"a.txt": b"0\n1\n2\n3\n"})
+    assert commenter.place(view) == ("a.txt", 3, 1, False)
+    os.remove(bench.root / "a.txt")
+    write(commenter, "s", "other", "x")
+    assert commenter.place(view)[3]
+    bench.write({"a.txt": b"0\n1\n2\n3\n"})
+    assert commenter.place(view) == ("a.txt", 3, 1, False)
+
+
+def test_as_many_as_fit_one_message_are_told_at_once(commenter: Commenter) -> None:
+    write(commenter, "s", "a.txt", "ours\n")
+    write(commenter, "s", "long", "row of text\n" * 5000)
+    texts = ["\x1b" * 500, *(f"{number}" for number in range(90))]
+    for text in texts:
+        commenter.say("a.txt", 1, text=text)
+    commenter.say("long", 1, 5000, "long")
+    parts = []
+    while part := commenter.heard("s"):
+        parts.append(part)
+
+    assert [text for part in parts for text in part] == [*texts, "long"]
+    assert len(parts) > 2
+    assert parts[-1] == ["long"]

@@ -120,6 +120,18 @@ def test_subagents_are_ones_own(pair: Pair) -> None:
     assert pair.news("s", "a.txt")[0] == pair.news("child", "a.txt")[0] == {("a.txt", other)}
 
 
+def test_a_session_that_was_a_subagents_stays_its_starters(pair: Pair) -> None:
+    pair.agents.start("child")
+    task = pair.agents.begin("s")
+    pair.agents.step("child", {"a.txt": b"child\n"}, parent=task)
+    pair.agents.end(task, [])
+    pair.agents.step("child", {"b.txt": b"child\n"})
+    assert pair.news("child", "a.txt", "b.txt")[0] == set()
+    assert pair.news("s", "a.txt", "b.txt")[0] == set()
+    pair.agents.step("child", {"a.txt": b"again\n"})
+    assert pair.marks("child") == {}
+
+
 def test_an_old_change_does_not_count(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     pair.agents.step("s", {"a.txt": b"s\n"})
     monkeypatch.setattr(overlap_views, "WINDOW", -1)
