@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 
 import attrs
@@ -71,8 +70,3 @@ def summary(kind: str | None, agent: str | None, text: str | None, drops: int) -
     prompt = f"“{words[:_PROMPT]}…”" if len(words) > _PROMPT else f"“{words}”" if words else "this prompt"
     others = "" if drops < 2 else " and the prompt after it" if drops == 2 else f" and the {drops - 1} prompts after it"
     return f"with {title}, goes on in a new session, without {prompt}{others}"
-
-
-def shell_line(command: list[str], cwd: str) -> str:
-    """Returns what a person types in a shell to run a command in a directory."""
-    return f"cd {shlex.quote(cwd)} && {shlex.join(command)}"

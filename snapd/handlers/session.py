@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shlex
 from typing import TYPE_CHECKING
 
 import attrs
@@ -55,7 +56,7 @@ def rewind_chat(context: Context, params: wire.RewindChatParams) -> wire.RewindC
     """Has the conversation of a session go on from before a message, in a new session."""
     # imported late: few daemons need it
     from snapd.conversations.branch import UNFORESEEN, NoBranch, Prompt
-    from snapd.conversations.table import shell_line, summary, way_of
+    from snapd.conversations.table import summary, way_of
 
     workspace = context.workspace
     session = workspace.sessions.known(params.session_id)
@@ -89,7 +90,7 @@ def rewind_chat(context: Context, params: wire.RewindChatParams) -> wire.RewindC
     name = [] if chat.session_id is None else [chat.session_id]
     command = [way.program] if branch.begin is None else [way.program, way.resume, *name]
     text = summary(chat.kind, agent, chat.prompt, len(chat.drops))
-    line = None if params.dry_run else shell_line(command, chat.cwd)
+    line = None if params.dry_run else f"cd {shlex.quote(chat.cwd)} && {shlex.join(command)}"
     return wire.RewindChatResult(chat=attrs.evolve(chat, command=command, summary=text, line=line))
 
 

@@ -294,6 +294,7 @@ class AgentReports:
         report's parent does not exist. After another error, part of it may be recorded; reporting it again records the
         rest.
         """
+        files = report.claims or ()
         recording = _Recording(report, self._writer, self._store, self._sessions, call)
         look: NewsLook | None = None
         with self._writer.turn(call):
@@ -314,16 +315,14 @@ class AgentReports:
                     self._send(report, recording, call)
                 else:
                     recording.carry_out(action)
-            if report.kind == "callBegin":
-                self._writer.edits.give_up(report.claims or (), report.session_id)
+            about_to = files if report.kind == "callBegin" else ()
+            self._writer.edits.give_up(about_to, report.session_id)
             if wants_news and look is None:
                 look = self._news.look(report.session_id, self._writer.record_look(recording.capture()))
         for ended in recording.ended:
             self._sessions.notify_end(ended, call)
-        files = report.claims or ()
         if report.kind == "read" and is_known:
             self._news.read(report.session_id, files, call)
-        about_to = files if report.kind == "callBegin" else ()
         news = None if look is None else self._news.since(look, call, files=about_to, missed=True)
         return Reported(recording.step, news)
 

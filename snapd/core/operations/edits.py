@@ -123,8 +123,8 @@ class Edits:
     the file is looked at, or what an agent wrote into it meanwhile.
 
     A step that has just ended may still own changes of the files that it claims, except what an editor saves. It ends
-    for good when a step or turn of its session begins, when it is ended again, when another session is about to edit
-    such a file, and with any operation. Such steps are only in memory. `on_change` is called with those that own more than when they ended.
+    for good when a step or turn of its session begins, when another session is about to edit such a file, when it is
+    ended again, and with any operation. Such steps are only in memory. `on_change` is called with those that own more.
 
     `append` adds an event whose head is a snapshot, with what changed before it. `span` returns the span from the last
     event to a snapshot, with the steps at work. `looked_at` returns when the last event was recorded (monotonic

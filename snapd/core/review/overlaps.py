@@ -116,8 +116,7 @@ class Fold:
         if root is None:
             step = self._store.timeline.step(step_id)
             assert step is not None
-            # what should not be, a circle, ends here
-            self._roots[step_id] = step.session_id
+            self._roots[step_id] = step.session_id  # so that a circle ends
             parent = step.begun.parent
             root = self.root_of_session(step.session_id) if parent is None else self.root_of(parent)
             self._roots[step_id] = root
