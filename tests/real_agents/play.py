@@ -65,6 +65,8 @@ class Play:
         self._session: str | None = None
         self._conversations_of: dict[str | None, list[Prompt]] = {None: []}
         self._command: list[str] = []
+        # whether the session to go on with is gone
+        self._is_over = False
 
     def act(self, act: Act) -> None:
         """Has something happen, and checks what it led to.
@@ -72,6 +74,8 @@ class Play:
         Raises:
             Failed: it is not what it has to be.
         """
+        if self._is_over:
+            return
         if isinstance(act, Prompt):
             self._prompt(act)
         elif isinstance(act, Saves):
@@ -101,6 +105,7 @@ class Play:
             self._rewind(act.prompt)
         elif isinstance(act, Resumes):
             self._session = self._session_of(act.prompt)
+            self._is_over = self._agent.has_removed(self._place.home, self._session or "")
             return
         else:
             self._place.snapd("redo", "--yes")

@@ -58,6 +58,11 @@ class Agent(ABC):
     stops: ClassVar[bool] = False
     parts_apart: ClassVar[bool] = False
 
+    def has_removed(self, home: Path, session: str) -> bool:
+        """Whether it has removed a session of its user by itself."""
+        del home, session
+        return False
+
     def settings(self, home: Path, url: str) -> dict[str, str]:
         """What its user has in the home folder: the text of each file, by its path there.
 

@@ -25,6 +25,10 @@ class Gemini(Agent):
     abilities = frozenset({"acp", "background"})
     asks = False
 
+    def has_removed(self, home: Path, session: str) -> bool:
+        # its clean-up removes a session that was resumed in another minute than it began in
+        return not any(home.glob(f".gemini/tmp/*/chats/*-{session[:8]}*.jsonl"))
+
     def settings(self, home: Path, url: str) -> dict[str, str]:
         # a model that is named keeps the router out, which would ask one first
         return {".gemini/settings.json": settings("gemini-api-key", model={"name": "gemini-2.5-flash"})}
