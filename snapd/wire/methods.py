@@ -146,7 +146,7 @@ PURGE = Method(
     snapshot.PurgeParams,
     snapshot.PurgeResult,
     "writes",
-    ("fileNotInSnapshot", "pathOutsideWorkspace"),
+    ("fileNotInSnapshot", "pathOutsideWorkspace", "unknownComment"),
 )
 CHECK = Method("snapshot/check", check.CheckParams, check.CheckResult, _checks, idempotent=False)
 EVENTS = Method("snapshot/events", notifications.EventsParams, notifications.EventsResult, "reads")
