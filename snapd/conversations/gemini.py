@@ -108,8 +108,8 @@ def _branch(rows: Sequence[Row], at: int, texts: _TextsOf, target: str, cwd: str
     def copy() -> Begun:
         new = str(uuid.uuid4())
         ids = {row.at("id") or row.at("uuid") for row in rows[at:]} - {None}
-        is_wrong = lambda row: (row.at("id") or row.at("uuid")) in ids  # noqa: E731
-        write_copy(target.format(new), with_session(rows[:at], new), is_wrong)
+        path, lines = target.format(new), with_session(rows[:at], new)
+        write_copy(path, lines, lambda row: (row.at("id") or row.at("uuid")) in ids)
         return Begun(new)
 
     own, drops = texts(rows[at].value)[0], _prompts(rows[at:], texts)

@@ -387,7 +387,7 @@ def news_lines(news: Mapping[str, Any]) -> list[str]:
 COMMENT_DIGITS = 8
 """How many digits of a comment's id people and agents see."""
 TOLD_AT_ONCE = 6000
-"""How many characters of comments an agent is told at once: some cut off more than 10,000 in all."""
+"""The most characters of a comment in a message to an agent: some agents cut messages at 10,000."""
 
 
 def _cut(lines: list[str], most: int | None) -> list[str]:

@@ -94,7 +94,7 @@ def _install_arguments(parser: Parser, everything: str = "all agents that are on
 def install(options: argparse.Namespace) -> int:
     """Write snapd's hooks into the settings of agents.
 
-    Each of their steps is recorded then. Everything else in these files stays as it is.
+    Write the hooks, so that snapd records each step of these agents. All other settings stay as they are.
     """
     return _install_or_uninstall(options)
 

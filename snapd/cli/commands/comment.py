@@ -44,7 +44,8 @@ def _comment_arguments(parser: Parser) -> None:
 def comment(options: argparse.Namespace) -> int:
     """Comment on lines, for the agent that wrote them.
 
-    The agent hears of it with its next prompt or call. 'snapd comments' shows what it replies.
+    Comment on lines of a file. The agent that wrote them hears of it with its next prompt or call. 'snapd comments'
+    shows what it replies.
     """
     named = [name for name in ("reply", "resolve", "reopen") if getattr(options, name) is not None]
     expected = 2 if not named else 1 if named == ["reply"] else 0

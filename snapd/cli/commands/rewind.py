@@ -46,8 +46,9 @@ def _arguments(parser: Parser) -> None:
 def rewind(options: argparse.Namespace) -> int:
     """Go back to before a prompt: the files, and the conversation with the agent.
 
-    The conversation goes on in a new session, without that prompt and what followed; the command that is printed opens
-    it. The old conversation stays as it is. --chat-only asks nothing, since no file changes.
+    Take the files and the conversation with the agent back to before a prompt. The conversation goes on in a new
+    session; the printed command opens it. The old conversation stays as it is. --chat-only asks nothing, since no file
+    changes.
     """
     with open_backend(options) as backend:
         session = None if options.session is None else find_session(backend, options.session)["sessionId"]

@@ -103,7 +103,7 @@ def _make(name: str) -> Parser:
 
 
 def _filled(command: Command) -> Parser:
-    description = f"{command.help[:1].upper()}{command.help[1:]}. {command.about or ''}".rstrip()
+    description = command.about or f"{command.help[:1].upper()}{command.help[1:]}."
     parser = Parser(
         prog=f"snapd {command.words}", description=description, usage=command.usage, add_help=bool(command.group)
     )

@@ -267,13 +267,14 @@ def _before(limits: Limits) -> int:
 
 
 def _check_known(messages: Collection[str], comments: Collection[CommentId], plan: PurgePlan) -> None:
+    known_messages, known_comments = plan.known_messages(), plan.known_comments()
     for name in messages:
-        if name not in plan.known_messages():
+        if name not in known_messages:
             raise InvalidParams(
                 f"there is no message {name!r} in this workspace",
                 hint="`session/messages` lists those of a session",
                 field="messages",
             )
     for name in comments:
-        if name not in plan.known_comments():
+        if name not in known_comments:
             raise UnknownComment(f"there is no comment {name!r}", commentId=name)

@@ -33,7 +33,7 @@ from snapd.store.timeline.timeline import TimelineView
 _ATTEMPTS = 3
 """How often a comment is tried again because its file changed meanwhile."""
 _TOLD_AT_ONCE = 6_000
-"""How many characters of comments an agent is told at once; the faces cut one comment that is longer."""
+"""The most characters of comments in one message to an agent; `wire/words.py` shortens a longer comment."""
 
 
 @attrs.define(eq=False)
