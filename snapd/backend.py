@@ -372,7 +372,8 @@ def _uninterrupted(work: Callable[[], Any], cancel: Callable[[], None]) -> Any:
     threading.Thread(target=run, name="snapd-call").start()
     while not done.is_set():
         try:
-            done.wait()
+            # a Ctrl-C just before it waits is seen only after it
+            done.wait(0.5)
         except KeyboardInterrupt as error:
             interrupt = error
             cancel()

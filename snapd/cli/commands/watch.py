@@ -81,9 +81,10 @@ class Watch:
         self._look_around()
         print(f"snapd: watching {printable(folder)}; Ctrl-C ends it", file=sys.stderr)
         while True:
-            notification = self._subscription.get()
-            assert notification is not None, "only `close` ends the subscription"
-            self.on_notification(notification)
+            # a Ctrl-C just before it waits is seen only after it
+            notification = self._subscription.get(0.5)
+            if notification is not None:
+                self.on_notification(notification)
 
     def on_notification(self, notification: Notification) -> None:
         """Prints what a notification reports."""

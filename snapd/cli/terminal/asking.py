@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import select
+import signal
+import socket
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -54,8 +57,7 @@ def confirmed(
         print(line, file=sys.stderr)
     while True:
         print(f"{question} [{'y/N/?' if show is None else 'y/N/d/?'}] ", end="", file=sys.stderr, flush=True)
-        check_asked()
-        answer = sys.stdin.readline().strip().lower()
+        answer = read_line().strip().lower()
         if answer in ("?", "h", "help"):
             print("y - do what is shown above\nn - change nothing (default)", file=sys.stderr)
             print(*([] if show is None else ["d - show the diff"]), "? - show this help", sep="\n", file=sys.stderr)
@@ -75,12 +77,28 @@ def declined(options: argparse.Namespace) -> int:
     return FAILED
 
 
-def check_asked() -> None:
-    """Raises `InvalidParams` unless everything that was printed to standard error was written."""
+def read_line() -> str:
+    """Returns the line that the user types at the terminal as an answer; the empty string at the end of the input.
+
+    Raises `InvalidParams` unless the question, printed to standard error, was written.
+    """
     if not can_be_asked():
         raise InvalidParams(
             "cannot ask: standard error cannot be written to", hint="confirm with --yes instead", field="--yes"
         )
+    # a Ctrl-C just before the read would only be seen after the next line; the wakeup descriptor ends the waiting
+    reading, writing = socket.socketpair()
+    with reading, writing:
+        writing.setblocking(False)
+        before = signal.set_wakeup_fd(writing.fileno(), warn_on_full_buffer=False)
+        try:
+            poll = select.poll()
+            for each in (sys.stdin, reading):
+                poll.register(each, select.POLLIN)
+            poll.poll()
+        finally:
+            signal.set_wakeup_fd(before)
+    return sys.stdin.readline()
 
 
 @attrs.frozen
@@ -126,8 +144,7 @@ def decide(painter: Painter, conflicts: Sequence[tuple[str, Iterable[str]]]) -> 
         answer = ""
         while answer not in DECISIONS:
             print(painter.paint(question, "cyan"), end="", file=sys.stderr, flush=True)
-            check_asked()
-            line = sys.stdin.readline()
+            line = read_line()
             answer = line.strip()
             if not line or answer in ("q", "Q"):
                 return None
@@ -143,8 +160,7 @@ def decide(painter: Painter, conflicts: Sequence[tuple[str, Iterable[str]]]) -> 
 def _answer(painter: Painter, question: str, verb: str) -> str:
     while True:
         print(painter.paint(question, "cyan"), end="", file=sys.stderr, flush=True)
-        check_asked()
-        line = sys.stdin.readline()
+        line = read_line()
         if not line:
             print(file=sys.stderr)
             return "q"
