@@ -104,23 +104,24 @@ def _start(path: str, on_wait: Callable[[], object]) -> socket.socket:
         )
     begun = time.monotonic()
     is_long = False
-    while time.monotonic() < begun + _START_SECONDS:
-        if not is_long and time.monotonic() > begun + _LONG_SECONDS:
-            is_long = True
-            on_wait()
-        connection = connect(path)
-        if connection is not None:
-            # the daemon outlives this process, which does not wait for it
-            process.returncode = 0
-            return connection
-        if process.poll() is not None:
-            break
-        time.sleep(_POLL_SECONDS)
-    else:
-        process.terminate()
-        process.wait()
+    try:
+        while process.poll() is None and time.monotonic() < begun + _START_SECONDS:
+            if not is_long and time.monotonic() > begun + _LONG_SECONDS:
+                is_long = True
+                on_wait()
+            connection = connect(path)
+            if connection is not None:
+                return connection
+            time.sleep(_POLL_SECONDS)
+        if process.returncode is None:
+            process.terminate()
+            process.wait()
+        code = process.returncode
+    finally:
+        # the daemon outlives this process, which does not wait for it, also when it has no time left
+        process.returncode = 0
     with open(log, encoding="utf-8", errors="replace") as output:
         parts = output.read().strip().splitlines()
     hint = parts.pop().removeprefix("hint: ") if parts and parts[-1].startswith("hint: ") else f"{log} says more"
-    reason = parts[-1].removeprefix("snapd: ") if parts else f"exit code {process.returncode}"
+    reason = parts[-1].removeprefix("snapd: ") if parts else f"exit code {code}"
     raise IoError(f"the daemon did not start: {reason}", hint=hint, path=log, errno="ECONNREFUSED")

@@ -15,6 +15,7 @@ from unittest import mock
 from snapd import backend
 from snapd.cli.main import main
 from snapd.cli.terminal import naming, output
+from snapd.environment import own_command
 from tests.support import zygote
 
 if TYPE_CHECKING:
@@ -54,8 +55,9 @@ def run(
 
 def popen(command: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
     """Forks a daemon that the command starts, which goes on when the command has ended."""
-    if list(command[:4]) == [*zygote.command(), "serve"]:
-        return zygote.start(command[3:], how.pop("env"), how.pop("cwd"), orphaned=True, **how)
+    own = own_command()
+    if list(command[: len(own) + 1]) == [*own, "serve"]:
+        return zygote.start(command[len(own) :], how.pop("env"), how.pop("cwd"), orphaned=True, **how)
     return _start(command, **how)
 
 

@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -252,3 +252,28 @@ def test_a_daemon_that_takes_long_to_start_is_announced(tmp_path: Path, monkeypa
     with pytest.raises(IoError, match="the daemon did not start: exit code 3"):
         launch.ensure_daemon(locations, str(tmp_path / "s"), lambda: announced.append("starting"))
     assert announced == ["starting"]
+
+
+def test_who_has_no_time_to_wait_for_a_daemon_leaves_it_to_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+
+    class Started(subprocess.Popen[bytes]):
+        def __init__(self, *args: Any, **how: Any) -> None:
+            super().__init__(*args, **how)
+            started.append(self)
+
+    def time_is_up() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess, "Popen", Started)
+    monkeypatch.setattr(launch, "own_command", lambda *_: ["sleep", "60"])
+    locations = Locations.from_environment({"HOME": str(tmp_path), "SNAPD_RUNTIME_DIR": str(tmp_path)})
+    with pytest.raises(KeyboardInterrupt):
+        launch.ensure_daemon(locations, str(tmp_path / "s"), time_is_up)
+    (process,) = started
+    # Python would warn of a process that nobody waits for
+    assert process.returncode == 0
+    os.kill(process.pid, signal.SIGKILL)
+    assert os.waitpid(process.pid, 0) == (process.pid, signal.SIGKILL)
