@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import re
 import struct
-from collections.abc import Collection, Mapping
+from array import array
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 
 import attrs
@@ -40,6 +42,24 @@ class Inodes:
     def may_be_in(self, signatures: bytes) -> bool:
         """Returns whether packed signatures may contain one of them; fast for a few numbers that are not in them."""
         return self._pattern is None or self._pattern.search(signatures) is not None
+
+
+class InodeIndex:
+    """The inodes that files of a state may have, 8 bytes each: most others are not worth a look at each directory."""
+
+    def __init__(self, inodes: Iterable[int]) -> None:
+        self._sorted = array("Q", sorted(inodes))
+        self._added: set[int] = set()
+        self.add, self.update = self._added.add, self._added.update
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether a new index would be much smaller: inodes that are gone stay, and added ones take more memory."""
+        return len(self._added) > 1000 + len(self._sorted) // 4
+
+    def __contains__(self, inode: int) -> bool:
+        at = bisect_left(self._sorted, inode)
+        return inode in self._added or (at < len(self._sorted) and self._sorted[at] == inode)
 
 
 def _number(inode: int) -> bytes:
@@ -73,9 +93,13 @@ class PackedFiles:
         """Returns the names of the files with one of these inodes."""
         if not inodes.may_be_in(self.signatures):
             return []
-        positions = [at for at, (inode,) in enumerate(_INODES.iter_unpack(self.signatures)) if inode in inodes.numbers]
+        positions = [at for at, inode in enumerate(self.inodes()) if inode in inodes.numbers]
         names = self.names.split(b"\0") if positions else []
         return [names[at] for at in positions]
+
+    def inodes(self) -> Iterator[int]:
+        """Yields the inode of each file."""
+        return (inode for (inode,) in _INODES.iter_unpack(self.signatures))
 
     def tree_lines(self) -> list[tuple[bytes, bytes]]:
         """Returns each name with its line in the tree object."""

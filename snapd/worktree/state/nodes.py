@@ -103,6 +103,12 @@ class DirectoryNode:
             return self._files.of_inodes(inodes)
         return [name for name, record in self._files.items() if inode_of(record) in inodes.numbers]
 
+    def inodes(self) -> Iterator[int]:
+        """Yields the inodes of the files; packed files stay packed."""
+        if isinstance(self._files, PackedFiles):
+            return self._files.inodes()
+        return map(inode_of, self._files.values())
+
     def has_just(self, names: bytes, signatures: bytes) -> bool:
         """Returns whether the files are exactly those of a listing, with its signatures, and none is racy."""
         files = self._files

@@ -13,7 +13,7 @@ from snapd.model.snapshot import Coverage, FormerName, ObjectId, RelPath, RuleTe
 from snapd.worktree.fs.listing import FileStatus
 from snapd.worktree.ignore import Scope, WorkspaceRules
 
-from .file_state import Inodes, PackedFiles, Record, inode_of, oid_of, signature_of
+from .file_state import InodeIndex, Inodes, PackedFiles, Record, inode_of, oid_of, signature_of
 from .nodes import DirectoryNode, NodeIdentity, SavedState, Uncaptured, UncapturedFiles, join
 
 _MOST_PERMISSIONS = 10_000  # files and directories in one snapshot
@@ -72,6 +72,7 @@ class TreeState:
         self.coverage = CoverageKeeper(self, umask)
         self.knows_inodes = False  # False if inode numbers may not be unique (network file systems)
         self.looked_at = 0  # `file_clock_ns` at the start of the last capture's scan; 0 before
+        self._inodes: InodeIndex | None = None
         self._lost: dict[int, _LostDirectory] = {}
         self._used: OrderedDict[DirectoryNode, None] = OrderedDict()
 
@@ -81,6 +82,7 @@ class TreeState:
         self.looked_at = saved.looked_at
         self.uncaptured.known = saved.uncaptured
         self.names.is_recalled = True
+        self._inodes = None
         self.count = sum(node.file_count for _, node in self.root.walk())
 
     def clear(self) -> None:
@@ -130,6 +132,8 @@ class TreeState:
         before = node.files.get(name)
         node.files[name] = record
         self.count += before is None
+        if self._inodes is not None:
+            self._inodes.add(inode_of(record))
         if before is None or before[:4] != record[:4] or before[36:56] != record[36:56]:
             node.invalidate_tree()
 
@@ -137,6 +141,8 @@ class TreeState:
         """Adds the files of a directory that had none."""
         node.files = files
         self.count += len(files)
+        if self._inodes is not None:
+            self._inodes.update(node.inodes())
         node.invalidate_tree()
 
     def put_directory(self, above: DirectoryNode, name: bytes, inode: int) -> DirectoryNode:
@@ -153,6 +159,8 @@ class TreeState:
         for _, node in lost.node.walk():
             # other rules may apply here
             node.rules = None
+            if self._inodes is not None:
+                self._inodes.update(node.inodes())
             self.count += node.file_count
             for child in node.directories.values():
                 child.parent = node
@@ -274,10 +282,12 @@ class TreeState:
         return True
 
     def names_of_inodes(self, numbers: Collection[int]) -> dict[DirectoryNode, set[bytes]]:
-        """Returns the names of all files with these inodes, and all skipped names, whose inodes are unknown."""
-        inodes = Inodes(numbers)
+        """Returns the names of all files that may have these inodes, skipped ones too."""
+        if self._inodes is None or self._inodes.is_stale:
+            self._inodes = InodeIndex(inode for _, node in self.root.walk() for inode in node.inodes())
+        inodes = Inodes([number for number in numbers if number in self._inodes])
         names_by_directory: dict[DirectoryNode, set[bytes]] = {}
-        pending = [self.root]
+        pending = [self.root] if inodes.numbers else []
         while pending:
             node = pending.pop()
             pending.extend(node.directories.values())
@@ -285,7 +295,11 @@ class TreeState:
             if names:
                 names_by_directory[node] = set(names)
         for node, skipped in self.coverage.skipped():
-            names_by_directory.setdefault(node, set()).update(skipped)
+            above = self.path_of(node) or b""
+            for name in skipped:
+                known = self.uncaptured.known.get(join(above, name))
+                if known is None or known.inode in numbers:
+                    names_by_directory.setdefault(node, set()).add(name)
         return names_by_directory
 
     def has(self, path: RelPath) -> bool:

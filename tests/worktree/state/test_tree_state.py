@@ -13,8 +13,8 @@ from snapd.worktree.fs.listing import SIGNATURE
 from snapd.worktree.git.index import TrackedPaths
 from snapd.worktree.ignore import DirectoryRules, Scope, WorkspaceRules
 from snapd.worktree.state import tree_state as state
-from snapd.worktree.state.file_state import Record, seeded_record
-from snapd.worktree.state.nodes import DirectoryNode, Uncaptured
+from snapd.worktree.state.file_state import Record, inode_of, seeded_record
+from snapd.worktree.state.nodes import DirectoryNode, NodeIdentity, Uncaptured
 from snapd.worktree.state.tree_state import TreeState
 
 NAMES = (b"a", b"b", b".gitignore", b"caf\xe9", b"new\nline")
@@ -122,7 +122,7 @@ class Play:
         if path in self.model.directories or path in self.model.others:
             self.drop(node, folder, name, path)
         new = record(
-            self.dice.choice((0o100644, 0o100755)), self.dice.randrange(4), self.dice.choice((b"o", b"p")) * 20
+            self.dice.choice((0o100644, 0o100755)), self.dice.randrange(40), self.dice.choice((b"o", b"p")) * 20
         )
         known = self.model.files.get(path)
         if known is None or (known[:4], known[36:56]) != (new[:4], new[36:56]):
@@ -242,6 +242,13 @@ class Play:
             (folder, text) for folder, text in model.texts.items() if _join(folder, b".gitignore") not in model.files
         }
         assert self.state.coverage.of(RULES, ()) is found
+        inode = self.dice.randrange(40)
+        names = self.state.names_of_inodes({inode}).items()
+        # nothing is known of the inodes of skipped files
+        assert {_join(self.path(node), name) for node, held in names for name in held} == {
+            *(path for path, each in model.files.items() if inode_of(each) == inode),
+            *(path for path, why in model.others.items() if isinstance(why, SkipReason)),
+        }
 
     def path(self, node: DirectoryNode) -> bytes:
         path = self.state.path_of(node)
@@ -288,6 +295,47 @@ def test_the_other_names_of_a_file_are_found_by_its_inode() -> None:
         below.pack()
     assert state.root.is_packed
     assert below.is_packed
+
+
+def test_files_found_together_are_found_by_their_inodes() -> None:
+    """Those of a new directory, and those of one that was moved, also after the first question."""
+    state = TreeState(lambda _: None)
+    state.knows_inodes = True
+    assert state.names_of_inodes({7}) == {}
+    below = state.put_directory(state.root, b"below", 2)
+    state.put_new_files(below, {b"one": record(inode=7)})
+    assert state.names_of_inodes({7}) == {below: {b"one"}}
+    state.lose(state.root, b"below")
+    for number in range(2000):
+        # so many that the index is made anew, without the lost directory
+        state.put_file(state.root, b"other", record(inode=100 + number))
+    assert state.names_of_inodes({7}) == {}
+    moved = state.put_directory(state.root, b"moved", 2)
+    assert moved is below
+    assert state.names_of_inodes({7}) == {moved: {b"one"}}
+
+
+def test_a_skipped_file_is_looked_for_by_its_inode() -> None:
+    state = TreeState(lambda _: None)
+    state.put_other(state.root, b"large", SkipReason.TOO_LARGE)
+    state.coverage.update([state.root])
+    state.uncaptured.known[b"large"] = NodeIdentity(mtime_ns=1, size=3, inode=7, is_directory=False)
+    assert state.names_of_inodes({7, 8}) == {state.root: {b"large"}}
+    assert state.names_of_inodes({8}) == {}
+
+
+def test_an_inode_that_no_file_had_is_looked_for_in_no_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that came and went again must not cost what is there."""
+    state = TreeState(lambda _: None)
+    for number in range(50):
+        state.put_file(state.put_directory(state.root, b"%d" % number, number + 1), b"file", record(inode=number + 100))
+    state.names_of_inodes({7})
+    walked: list[DirectoryNode] = []
+    monkeypatch.setattr(DirectoryNode, "of_inodes", lambda node, _: walked.append(node) or [])
+    assert state.names_of_inodes({8, 9}) == {}
+    assert walked == []
+    state.names_of_inodes({8, 100})
+    assert len(walked) == 51
 
 
 def test_an_inode_is_no_part_of_other_numbers() -> None:
