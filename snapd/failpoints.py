@@ -27,7 +27,7 @@ SYSTEM: Mapping[str, str] = MappingProxyType(
         "journal.begin": "a new journal file is made",
         "journal.append": "a frame is written",
         "journal.sync": "the frame is synced: from then on the snapshot is durable",
-        "journal.take_back": "a frame that could not be written whole is overwritten",
+        "journal.publish": "what was recorded is written to the repository",
         "journal.remove": "a journal file is removed, since the repository has all of it",
         "journal.replay": "a journal file that a crash left is read",
         # references

@@ -173,8 +173,11 @@ class ShadowRepository:
         self._trees.clear()
 
     def bytes_on_disk(self) -> int:
-        """The bytes of all files of the store, without the small journal and what the project's git has, too."""
-        return self._size.bytes()
+        """The bytes of all files of the store, without the small journal and what the project's git has, too.
+
+        What only the journal has counts as the files that it becomes in a moment.
+        """
+        return self._size.bytes() + self.journal.recorded_bytes
 
     def read(self, oid: ObjectId) -> tuple[ObjectKind, bytes]:
         """Reads an object, which matches its id, with its type."""

@@ -202,6 +202,7 @@ def _convert(
             moved[chain] = batch.commit_object(encode_link(numbered, payload, kept.tree, moved.get(chain)))
         batch.commit()
     repository.journal.flush(moved)
+    repository.journal.publish()
     return moved
 
 

@@ -1,9 +1,10 @@
 """The journal: what a step stores becomes durable by one append and one `fdatasync`.
 
 A small batch waits in memory until a snapshot is recorded. Then one frame with its objects and the moving references is
-appended to the journal file, and only then are they written as files of the repository, without a sync. After a crash
-they are written again, so every object is either synced or in a journal. From time to time a new journal file is begun;
-a thread syncs the files that the old one covers, and removes it.
+appended to the journal file. From then on they are recorded, and they are *published*: written as files of the
+repository, without a sync. What cannot be published, on a full disk, is read from memory, and published with a later
+record. After a crash all is written again, so every object is either synced or in a journal. From time to time a new
+journal file is begun; a thread syncs the files that the old one covers, and removes it.
 
 A frame may also have the *intent* of an operation: what it is about to do to the folder, until another frame records
 the operation. A file is kept while its intent is in force.
@@ -36,7 +37,9 @@ from snapd.store.files.durable import (
     write_all,
 )
 from snapd.store.files.quarantine import Quarantine
-from snapd.store.objects.loose import kind_of, loose_files, object_path, write_loose
+from snapd.store.objects.loose import expand_loose, kind_of, loose_files, object_path, write_loose
+from snapd.store.objects.pack_entry import pack_object
+from snapd.store.objects.pack_writer import PackWriter
 from snapd.store.refs.database import ReferenceDatabase
 
 from .frames import FORMAT_BYTES, Frame, decode_frames, encode_frame, file_start, has_gap, newer_format, without_intents
@@ -55,7 +58,13 @@ FILE_BYTES = 8 << 20
 """From this many frames or bytes on, a new file is begun: this is the most that an opening after a crash replays."""
 
 WAITING_BYTES = 8 << 20
-"""The most bytes that wait in memory for a record, so that steps that fail before it do not add up."""
+"""The most bytes that wait in memory for a record, so that steps that fail before it do not add up.
+
+Also the most that wait there to be published, while that fails.
+"""
+
+LOOSE_MOST = 32
+"""More objects than this are published as a pack: it costs a few files and syncs, however many objects it has."""
 
 
 def replayed(present: Mapping[str, ObjectId], moving: Mapping[str, ObjectId], before: Before) -> dict[str, ObjectId]:
@@ -112,8 +121,13 @@ class Journal:
         self._directory = os.path.join(path, JOURNAL)
         self._lock = threading.RLock()
         self._settle_lock = threading.Lock()
+        self._publish_lock = threading.Lock()
         self._waiting: dict[ObjectId, bytes] = {}
         self.waiting_bytes = 0
+        # in a journal file, and not published yet
+        self._recorded: dict[ObjectId, bytes] = {}
+        self.recorded_bytes = 0
+        self.moving: dict[str, ObjectId] = {}  # new targets of references; replaced, never changed
         self._file: _File | None = None
         self._old: list[_File] = []
         self._number = 0
@@ -121,25 +135,25 @@ class Journal:
         self.loose_written = 0  # loose objects since the opening
 
     def __contains__(self, oid: ObjectId) -> bool:
-        """Whether the object waits in memory and is not a file of the repository yet."""
-        return oid in self._waiting
+        """Whether the object is in memory and may not be in a file of the repository yet."""
+        return oid in self._waiting or oid in self._recorded
 
     def waiting(self, oid: ObjectId) -> bytes | None:
-        """Returns the bytes of the loose file of an object that waits in memory, else None."""
-        return self._waiting.get(oid)
+        """Returns the bytes of the loose file of an object that is in memory, else None."""
+        return self._waiting.get(oid) or self._recorded.get(oid)
 
     def __bool__(self) -> bool:
-        """Whether any object waits."""
-        return bool(self._waiting)
+        """Whether any object is in memory."""
+        return bool(self._waiting or self._recorded)
 
     def add(self, objects: Mapping[ObjectId, bytes]) -> None:
         """Adds objects, as loose files by id, for the next `flush`.
 
         Raises `StorageFull` or `IoError`, and adds nothing, if too much waits already and cannot be written.
         """
+        if self.waiting_bytes > WAITING_BYTES:
+            self.flush()
         with self._lock:
-            if self.waiting_bytes > WAITING_BYTES:
-                self.flush()
             self._waiting.update(objects)
             self.waiting_bytes += sum(map(len, objects.values()))
 
@@ -148,29 +162,68 @@ class Journal:
 
         After `StorageFull` or `IoError`, the references did not move, and their new commits are dropped; the intent is
         unchanged; the other objects wait for the next flush. (If the disk fails more than once here, some of this may
-        be done, or may be done when the store is next opened after a crash.)
+        be done when the store is next opened after a crash.)
         """
+        if self.recorded_bytes > WAITING_BYTES:
+            self.publish()
         with self._lock:
             frame = Frame(self._waiting, references or {}, intent)
             if not frame.objects and not frame.references and intent is None:
                 return
             try:
                 with os_errors(self._directory):
-                    file, at = self._append(frame)
-                try:
-                    for oid, compressed in frame.objects.items():
-                        write_loose(self._objects, oid, compressed)
-                    self._references.move(frame.references)
-                except BaseException:
-                    self._take_back(file, at, frame)
-                    raise
+                    file = self._append(frame)
             except BaseException:
                 self._give_up(_heads(frame))
                 raise
-            self.loose_written += len(frame.objects)
+            # before it leaves the other dict, where others look first
+            self._recorded |= frame.objects
+            self.recorded_bytes += self.waiting_bytes
+            self.moving = {**self.moving, **frame.references}
             self._waiting = {}
             self.waiting_bytes = 0
             self._done(file, frame)
+        try:
+            self.publish()
+        except (SnapdError, MemoryError) as error:
+            # nothing is lost: all of it is in the journal, and the next step tries again
+            logger.warning("%s: what was recorded last is in the journal only: %s", self._store, error)
+
+    def publish(self) -> None:
+        """Writes what was recorded as files of the repository, where git finds it, without a sync.
+
+        After `StorageFull` or `IoError`, the rest stays in memory and in the journal.
+        """
+        with self._publish_lock:
+            with self._lock:
+                objects, moving = dict(self._recorded), self.moving
+            if self._is_closed or not (objects or moving):
+                return
+            with os_errors(self._store):
+                failpoint("journal.publish")
+            if len(objects) > LOOSE_MOST:
+                self._pack(objects)
+            else:
+                for oid, compressed in objects.items():
+                    write_loose(self._objects, oid, compressed)
+                self.loose_written += len(objects)
+            self._references.move(moving)
+            with self._lock:
+                self._recorded = {oid: data for oid, data in self._recorded.items() if oid not in objects}
+                self.recorded_bytes -= sum(map(len, objects.values()))
+                self.moving = {name: to for name, to in self.moving.items() if moving.get(name) != to}
+
+    def _pack(self, objects: Mapping[ObjectId, bytes]) -> None:
+        pack = PackWriter(os.path.join(self._objects, "pack"))
+        try:
+            for oid, compressed in objects.items():
+                expanded = expand_loose(compressed, oid)
+                assert expanded is not None
+                pack.add(oid, pack_object(*expanded))
+            pack.finish()
+        except BaseException:
+            pack.discard()
+            raise
 
     def give_intent_up(self) -> None:
         """Drops the intent durably, undone; raises `StorageFull`, `IoError` if it may still be carried out."""
@@ -178,7 +231,7 @@ class Journal:
         with self._lock, os_errors(self._directory):
             kept_in = self._with_intent
             try:
-                file, _ = self._append(frame)
+                file = self._append(frame)
             except OSError as error:
                 if error.errno != errno.ENOSPC or kept_in is None:
                     raise
@@ -216,19 +269,19 @@ class Journal:
             self._retire()
             if self.intent:
                 frame = Frame(intent=self.intent)
-                self._done(self._append(frame)[0], frame)
+                self._done(self._append(frame), frame)
         self._settle_old()
 
     def close(self) -> None:
         """Stops all writing, in the background too: from now on, another process may own the files."""
-        with self._settle_lock, self._lock:
+        with self._settle_lock, self._publish_lock, self._lock:
             self._retire()
             self._old.clear()
             self._is_closed = True
 
     # -- writing
 
-    def _append(self, frame: Frame) -> tuple[_File, int]:
+    def _append(self, frame: Frame) -> _File:
         file = self._file or self._begin()
         assert file.descriptor is not None
         data = encode_frame(file.start, frame)
@@ -246,45 +299,9 @@ class Journal:
             raise
         file.objects |= frame.objects.keys()
         file.references |= frame.references.keys()
-        at = len(file.start) + file.size
         file.frames += 1
         file.size += len(data)
-        return file, at
-
-    def _take_back(self, file: _File, at: int, frame: Frame) -> None:
-        """Overwrites a frame by one that has objects alone: those that are loose files already need a frame."""
-        assert file.descriptor is not None
-        gone = self._remove(_heads(frame))
-        file.objects -= gone
-        objects = {oid: compressed for oid, compressed in frame.objects.items() if oid not in gone}
-        data = encode_frame(file.start, Frame(objects))
-        try:
-            failpoint("journal.take_back")
-            # it is shorter than the frame that it replaces, so it needs no space
-            os.pwrite(file.descriptor, data, at)
-            os.ftruncate(file.descriptor, at + len(data))
-            sync_data(file.descriptor)
-        except OSError as error:
-            logger.warning("%s may move references of a step that failed: %s", file.path, error.strerror)
-        self._retire()
-
-    def _remove(self, heads: Collection[ObjectId]) -> frozenset[ObjectId]:
-        """Removes loose commits that no reference names, which a check would report as lost.
-
-        Returns those removed durably; the others still need their frame.
-        """
-        try:
-            named = set(self._references.read().targets.values())
-            gone = frozenset(oid for oid in heads if oid not in named)
-            with os_errors(self._objects):
-                for oid in gone:
-                    path = object_path(self._objects, oid)
-                    remove_if_there(path)
-                    sync_if_there(os.path.dirname(path))
-        except SnapdError as error:
-            logger.warning("a commit of a step that failed may be left in %s: %s", self._objects, error.message)
-            return frozenset()
-        return gone
+        return file
 
     def _give_up(self, heads: Collection[ObjectId]) -> None:
         """Drops waiting commits: the next attempt makes others."""
@@ -347,14 +364,15 @@ class Journal:
 
     def _settle(self, file: _File) -> None:
         failpoint("journal.settle")
+        self.publish()
         if file.doubted:
             self._write_again(file)
         # a missing object was packed or swept, durably; but a git that packed it has synced its pack and not the name
         directories = {self._objects, os.path.join(self._objects, "pack")}
         for oid in file.objects:
             path = object_path(self._objects, oid)
-            sync_if_there(path)
-            directories.add(os.path.dirname(path))
+            if sync_if_there(path):
+                directories.add(os.path.dirname(path))
         for directory in sorted(directories):
             with os_errors(directory):
                 sync_if_there(directory)

@@ -153,9 +153,10 @@ class Chains:
         self._repository = repository
         self._held: set[ObjectId] = set()
         self._offered: set[ObjectId] = set()
-        self.heads: dict[str, ObjectId] = {
-            name: target for name, target in read_references(repository.path).whole().items() if name.startswith(CHAINS)
-        }
+        # first: meanwhile they may be published
+        moving = repository.journal.moving
+        targets = {**read_references(repository.path).whole(), **moving}
+        self.heads: dict[str, ObjectId] = {name: to for name, to in targets.items() if name.startswith(CHAINS)}
 
     def prepare(
         self, event: Event, session_id: SessionId | None, previous: int | None, before: Mapping[str, ObjectId]
@@ -238,6 +239,8 @@ class Chains:
                         moved.append(attrs.evolve(link, commit=commit))
                 batch.commit()
             self._repository.journal.flush()
+            # the reference moves now, and must lead to a file
+            self._repository.journal.publish()
             if commit is None:
                 self.drop([chain])
             else:

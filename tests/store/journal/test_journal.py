@@ -37,6 +37,7 @@ from snapd.store import store as store_module
 from snapd.store.fsck.checkers import check_closed
 from snapd.store.journal import journal
 from snapd.store.journal.frames import Frame, decode_frames, encode_frame, file_start
+from snapd.store.journal.journal import Journal
 from snapd.store.objects.codec import encode_commit, object_id
 from snapd.store.objects.loose import encode_loose, object_path
 from snapd.store.timeline import timeline
@@ -492,7 +493,7 @@ def test_damage_to_files_that_a_crash_left_is_repaired(steps: Steps) -> None:
 
 
 @pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC])
-@pytest.mark.parametrize("failing", ["fdatasync", "write", "part of a write", "rename"])
+@pytest.mark.parametrize("failing", ["fdatasync", "write", "part of a write"])
 @pytest.mark.parametrize("names_stay", [False, True])
 def test_what_fails_is_told_and_made_good_by_the_next(
     tmp_path: Path, steps: Steps, monkeypatch: pytest.MonkeyPatch, failing: str, number: int, names_stay: bool
@@ -620,7 +621,7 @@ def test_what_waits_can_be_read_and_is_bounded(steps: Steps, monkeypatch: pytest
     assert b"".join(steps.store.blob_chunks(entry.oid)) == b"more"
 
 
-@pytest.mark.parametrize("refused", ["journal.append", "journal.sync", "loose.place", "refs.write", "refs.move"])
+@pytest.mark.parametrize("refused", ["journal.append", "journal.sync"])
 @pytest.mark.parametrize("gives_up", [False, True])
 def test_what_was_refused_is_not_taken_for_lost(
     steps: Steps, monkeypatch: pytest.MonkeyPatch, refused: str, gives_up: bool
@@ -657,6 +658,110 @@ def test_what_was_refused_is_not_taken_for_lost(
     steps.take(step(1))
     steps.check()
     assert len(steps.store.timeline.sessions()) == 1
+
+
+# -- recorded and not published
+
+
+@pytest.fixture
+def publish(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Publishes what was recorded, which nothing else does."""
+    real = Journal.publish
+    monkeypatch.setattr(Journal, "publish", lambda _: None)
+    return lambda: real(steps.store.repository.journal)
+
+
+@pytest.mark.usefixtures("publish")
+@pytest.mark.parametrize("count", [1, 10])
+def test_what_is_not_published_is_read_and_outlasts_a_kill(steps: Steps, count: int) -> None:
+    for number in range(3):
+        steps.take({f"{at}/{number}": b"%d %d" % (at, number) for at in range(count)})
+    assert not [*(steps.path / "objects").glob("??/*"), *(steps.path / "objects/pack").iterdir()]
+    assert not [path for path in (steps.path / "refs/snapd").rglob("*") if path.is_file()]
+    for tree, (files, _) in steps.answered.items():
+        assert read_files(steps.store, tree) == files
+    assert steps.store.check(Call(), quick=False, alone=False).problems == ()
+    steps.kill()
+    steps.check()
+
+
+def test_a_timeline_that_is_read_again_has_what_is_not_published(steps: Steps, publish: Callable[[], None]) -> None:
+    steps.take(step(0))
+    publish()
+    steps.take(step(1))
+    steps.store.timeline.reload()
+    steps.take(step(2))
+    publish()
+    steps.check()
+
+
+@pytest.mark.parametrize(("count", "packs"), [(1, 0), (20, 1)])
+def test_many_objects_are_published_as_a_pack(
+    steps: Steps, publish: Callable[[], None], count: int, packs: int
+) -> None:
+    for number in range(count):
+        steps.take(step(number))
+    publish()
+    assert len([*(steps.path / "objects/pack").glob("*.pack")]) == packs
+    assert bool([*(steps.path / "objects").glob("??/*")]) is not bool(packs)
+    steps.check()
+    steps.kill()
+    steps.check()
+
+
+def test_the_size_counts_what_is_not_published(steps: Steps, publish: Callable[[], None]) -> None:
+    steps.take(step(0))
+    before = steps.store.bytes_on_disk()
+    publish()
+    moved = sum(path.stat().st_size for path in (steps.path / "refs/snapd").rglob("*") if path.is_file())
+    assert steps.store.bytes_on_disk() == before + moved
+
+
+@pytest.mark.parametrize("refused", ["journal.publish", "loose.place", "loose.name", "refs.write", "refs.move"])
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_what_cannot_be_published_is_in_the_journal(
+    steps: Steps, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, refused: str, is_killed: bool
+) -> None:
+    """A step that was answered is no worse for it, and goes into the repository once that is possible."""
+    steps.take(step(0))
+
+    def full(name: str) -> None:
+        if name == refused:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(failpoints, "listener", full)
+        for number in (1, 2):
+            steps.take(step(number))
+    assert "in the journal only" in caplog.text
+    if is_killed:
+        steps.kill()
+    else:
+        steps.take(step(3))
+    steps.check()
+    steps.kill()
+    steps.check()
+
+
+def test_what_cannot_be_published_is_bounded(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal, "WAITING_BYTES", 2000)
+    steps.take(step(0))
+
+    def full(name: str) -> None:
+        if name == "loose.place":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(failpoints, "listener", full)
+        with contextlib.suppress(StorageFull):
+            for _ in range(20):
+                steps.take({"noise": os.urandom(500)})
+        assert 1 < len(steps.answered) < 10
+        with pytest.raises(StorageFull):
+            steps.take(step(2))
+        assert steps.store.repository.journal.recorded_bytes < 6000
+    steps.take(step(1))
+    steps.check()
 
 
 # -- rotation and expiry

@@ -123,25 +123,15 @@ def test_what_was_refused_does_not_come_back(telling: Telling, monkeypatch: pyte
     telling.check()
 
 
-def test_a_frame_is_taken_back_where_the_repository_is_full(telling: Telling, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The journal had it durably, and yet it must not come with the next opening."""
-    some_history(telling)
-    Refusal(monkeypatch, "open", 0, lambda path, *_: ".lock" in str(path))
-    refused(telling)
-    monkeypatch.undo()
-    telling.kill()
-    telling.check()
-
-
 @pytest.mark.parametrize("names_stay", [True, False])
-def test_what_a_refused_step_placed_is_durable(
+def test_what_a_refused_step_stored_is_durable_with_the_next(
     telling: Telling, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names_stay: bool
 ) -> None:
     """It counts as stored, so that the next step with the same files does not store it again."""
     some_history(telling)
     disk = Disk(telling.path, monkeypatch)
     with pytest.MonkeyPatch.context() as patch:
-        Refusal(patch, "open", 0, lambda path, *_: ".lock" in str(path))
+        Refusal(patch, "write", 0)
         refused(telling)
     telling.snapshot = telling.stored(Coverage())
     event = telling.event(StepBegun("again", "two", 2, None, None, None, None, None))
