@@ -1,4 +1,4 @@
-"""The peer: snapshots as agents commonly take them, by running git on a shadow repository beside the project.
+"""Snapshots as agents commonly take them, by running git on a shadow repository beside the project.
 
 To track is `git add .` and `git write-tree`; to restore is `git read-tree` and `git checkout-index -a -f`; to compare
 is `git diff --name-status`, `git diff --numstat` and two `git show` for each file.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 from typing import NamedTuple
 
 # without it a `.gitattributes` of the tree could have git convert: its tree id would not be that of the disk's bytes
@@ -25,8 +26,13 @@ class FileChange(NamedTuple):
     deletions: int
 
 
-def run_git(arguments: list[str], cwd: str) -> bytes:
+def run_git(arguments: list[str], cwd: str, stdin: bytes = b"") -> bytes:
     """Runs git without the configuration of the user and the system.
+
+    Args:
+        arguments: its command and what follows.
+        cwd: the folder that it runs in.
+        stdin: what it reads from standard input.
 
     Returns:
         What it wrote to standard output.
@@ -44,7 +50,9 @@ def run_git(arguments: list[str], cwd: str) -> bytes:
         "GIT_COMMITTER_NAME": "bench",
         "GIT_COMMITTER_EMAIL": "bench@example.com",
     }
-    return subprocess.run(["git", *arguments], cwd=cwd, env=environment, stdout=subprocess.PIPE, check=True).stdout
+    return subprocess.run(
+        ["git", *arguments], cwd=cwd, env=environment, input=stdin, stdout=subprocess.PIPE, check=True
+    ).stdout
 
 
 class ShadowGit:
@@ -87,9 +95,9 @@ class ShadowGit:
             for name in names:
                 os.link(os.path.join(directory, name), os.path.join(target, name))
 
-    def git(self, *arguments: str) -> bytes:
+    def git(self, *arguments: str, stdin: bytes = b"") -> bytes:
         """Runs git on the repository and its work tree."""
-        return run_git(["--git-dir", self.directory, "--work-tree", self._tree, *arguments], self._tree)
+        return run_git(["--git-dir", self.directory, "--work-tree", self._tree, *arguments], self._tree, stdin)
 
     def track(self) -> str:
         """Takes a snapshot.
@@ -100,16 +108,24 @@ class ShadowGit:
         self.git("add", ".")
         return self.git("write-tree").decode().strip()
 
-    def first_track(self) -> str:
-        """Makes the repository and takes the first snapshot."""
+    def first_track(self, project: str | None = None) -> str:
+        """Makes the repository, seeded from a project's `.git` if one is named, and takes the first snapshot."""
         self.create()
+        if project is not None:
+            self.seed(project)
         return self.track()
 
-    def seeded_first_track(self, project: str) -> str:
-        """Makes the repository, seeded from a project's `.git`, and takes the first snapshot."""
-        self.create()
-        self.seed(project)
-        return self.track()
+    def spread(self) -> None:
+        """Makes ready all directories of loose objects, as they soon are in a store in use.
+
+        A seeded one has none. The first file in each may take a file system several times as long as another one.
+        """
+        for number in range(256):
+            directory = os.path.join(self.objects, f"{number:02x}")
+            os.makedirs(directory, exist_ok=True)
+            descriptor, path = tempfile.mkstemp(dir=directory)
+            os.close(descriptor)
+            os.unlink(path)
 
     def restore(self, tree_id: str) -> None:
         """Brings the whole work tree back to a snapshot."""
@@ -138,6 +154,61 @@ class ShadowGit:
         for number, tree in enumerate(trees):
             self.git("update-ref", f"refs/bench/{number}", tree)
         self.git("gc", "--quiet", "--prune=now")
+
+
+class MonitoredGit(ShadowGit):
+    """The same with all that git has against looking at every file: a monitor that tells it of changes, and caches.
+
+    git's own monitor runs on Linux only from git 2.55 on.
+
+    Args:
+        directory: of the repository; made by `create`.
+        tree: the work tree.
+        hook: the command that is git's hook `fsmonitor`.
+    """
+
+    def __init__(self, directory: str, tree: str, hook: str) -> None:
+        super().__init__(directory, tree)
+        self._hook = hook
+        self._last = ""
+
+    def create(self) -> None:
+        """Makes it, empty."""
+        super().create()
+        for key, value in (("core.fsmonitor", self._hook), ("core.untrackedCache", "true"), ("index.version", "4")):
+            self.git("config", key, value)
+
+    def seed(self, project: str) -> None:
+        """As of any shadow, with the index written anew in the version that is quickest to read."""
+        super().seed(project)
+        self.git("update-index", "--index-version", "4")
+
+    def first_track(self, project: str | None = None) -> str:
+        """As of any shadow, with a commit, without which `git status` would list every file as new."""
+        tree_id = super().first_track(project)
+        self.git("update-ref", "HEAD", self.git("commit-tree", "-m", "first", tree_id).decode().strip())
+        return tree_id
+
+    def track(self) -> str:
+        """Takes a snapshot; where nothing changed, `git status` alone runs.
+
+        Returns:
+            The tree's id.
+        """
+        status = self.git("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules")
+        # the second letter is that of the work tree beside the index
+        changed = [entry for entry in status.split(b"\0")[:-1] if entry[1:2] != b" "]
+        if self._last and not changed:
+            return self._last
+        # the monitor was asked just now: as if nothing had happened since, with the same token for the next time
+        quiet = ("-c", "core.fsmonitor=shift; printf '%s\\0'")
+        if all(entry[1:2] == b"M" for entry in changed):
+            names = b"".join(entry[3:] + b"\0" for entry in changed)
+            self.git(*quiet, "update-index", "-z", "--stdin", stdin=names)
+        else:
+            self.git(*quiet, "add", "-A")
+        self._last = self.git(*quiet, "write-tree").decode().strip()
+        return self._last
 
 
 def make_project(tree: str) -> None:

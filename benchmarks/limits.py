@@ -6,7 +6,6 @@ what changed, checks nothing and keeps nothing in mind. So nobody reaches it; it
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import hashlib
 import itertools
@@ -29,6 +28,8 @@ from isal import isal_zlib
 
 from .bench import Bench, Counts
 from .measure import Samples, percentile, timed
+from .peers import NAMES
+from .syncing import sync_file_system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -174,7 +175,7 @@ class Limits:
             for path, data in stored:
                 _write(path + ".new", _blob(zlib.decompress(data)))
                 os.rename(path + ".new", path)
-            _sync(folder)
+            sync_file_system(folder)
 
         write()
         return self._seldom(write)
@@ -344,16 +345,6 @@ def _list(path: str) -> bytes:
     return b""
 
 
-def _sync(folder: str) -> None:
-    """Makes durable what was written to a file system (`syncfs`, which Python does not have)."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        if ctypes.CDLL(None, use_errno=True).syncfs(descriptor) != 0:
-            raise OSError(ctypes.get_errno(), "syncfs", folder)
-    finally:
-        os.close(descriptor)
-
-
 def on_all_cores(items: Sequence[str], one: Callable[[str], bytes], output: str | None = None) -> None:
     """Does something with each of many items, in a process for each core; what it gives is written durably."""
     cores = len(os.sched_getaffinity(0))
@@ -470,8 +461,15 @@ SAME = {
     "restart": "first-git",
     "diff-few": "diff",
     **dict.fromkeys(("revert", "moved"), "review-keep"),
+    **{f"{row}-{peer}": row for row in ("noop", "one", "hundred") for peer in NAMES},
+    **{
+        f"first-{state}-{peer}": bound
+        for state, bound in (("seeded", "first-git"), ("loose", "first-plain"))
+        for peer in NAMES
+    },
+    **dict.fromkeys((f"anatomy-{part}" for part in ("refused", "diff", "track")), "noop"),
     **dict.fromkeys(("small-noop", "status", "stall", "review-file", "blame-again"), "noop"),
-    **dict.fromkeys(("small-one", "starved", "check"), "one"),
+    **dict.fromkeys(("small-one", "step-pair", "starved", "check"), "one"),
     **dict.fromkeys(("hook-before", "hook-after", "cli-track", "cli-undo", "cli-show", "cli-status"), "cli-log"),
 }
 """Rows with the bound of another one."""

@@ -1,4 +1,4 @@
-"""Samples, their statistics, and taking them from two sides in turn."""
+"""Samples, their statistics, and taking them from several sides in turn."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import os
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -79,6 +79,12 @@ def timed(work: Callable[[], T]) -> tuple[float, T]:
     return time.perf_counter() - began, result
 
 
+def all_agree(answers: Sequence[object]) -> None:
+    """Raises `WrongResult` unless all sides gave the same, of which snapd is the first."""
+    for other in answers[1:]:
+        agree(answers[0], other)
+
+
 def agree(snapd: object, git: object) -> None:
     """Raises `WrongResult` unless both sides gave the same."""
     if snapd != git:
@@ -110,25 +116,47 @@ def alternate(
     Raises:
         WrongResult: they do not agree.
     """
-    seconds: tuple[list[float], list[float]] = ([], [])
+    ours, theirs = in_turns(repetitions, prepare, (snapd, git), lambda answers: check(*answers), settle=settle)
+    return ours, theirs
 
-    def first() -> A:
-        return _sample(snapd, seconds[0], settle)
 
-    def second() -> B:
-        return _sample(git, seconds[1], settle)
+def in_turns(
+    repetitions: int,
+    prepare: Callable[[int], object],
+    sides: Sequence[Callable[[], Any]],
+    check: Callable[[list[Any]], object],
+    *,
+    settle: bool = False,
+) -> list[Samples]:
+    """As `alternate`, of any number of sides; each has every place in the order, and follows now one, now another.
 
+    Args:
+        repetitions: how many samples of each.
+        prepare: makes the input of a repetition (its number is given); not timed.
+        sides: what is timed.
+        check: raises where the results of all sides, in their order, contradict each other; not timed.
+        settle: write what waits in the page cache to disk before each sample, so that none pays for another.
+
+    Returns:
+        Seconds of each side.
+
+    Raises:
+        WrongResult: they do not agree.
+    """
+    count = len(sides)
+    seconds: list[list[float]] = [[] for _ in sides]
+    # steps through all places: with the same step every time, each side would follow the same one for ever
+    steps = [step for step in range(1, count) if math.gcd(step, count) == 1] or [1]
     os.sync()
     for number in range(repetitions):
         prepare(number)
-        if number % 2 == 0:
-            ours = first()
-            theirs = second()
-        else:
-            theirs = second()
-            ours = first()
-        check(ours, theirs)
-    return Samples("s", tuple(seconds[0])), Samples("s", tuple(seconds[1]))
+        step = steps[number // count % len(steps)]
+        answers: dict[int, Any] = {}
+        for place in range(count):
+            side = (number + place * step) % count
+            answers[side] = _sample(sides[side], seconds[side], settle)
+        check([answers[side] for side in range(count)])
+    return [Samples("s", tuple(one)) for one in seconds]
 
 
 def _sample(work: Callable[[], T], seconds: list[float], settle: bool) -> T:

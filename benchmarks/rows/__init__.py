@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.projects import STATES
 
+from .anatomy import anatomy, step
 from .bringing_back import many, moved, revert
 from .cli import cli
 from .clients import clients
@@ -35,6 +36,8 @@ ROWS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "one": one,
     "hundred": hundred,
     "small": small,
+    "anatomy": anatomy,
+    "step": step,
     "commit": commit,
     "diff": diff,
     "restore": restore,

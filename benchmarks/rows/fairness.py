@@ -62,7 +62,7 @@ def stall(bench: Bench) -> Iterator[Row]:
     slowest = []
     for _ in range(bench.counts.heavy):
         with Daemon(bench.scratch()) as daemon, daemon.connect(_small_tree(bench)) as client:
-            ping = partial(_ping, client)
+            ping = partial(be_refused, client)
             with _in_background(partial(daemon.first_track, bench.tree)) as is_done:
                 taken = [timed(ping)[0]]
                 while not is_done():
@@ -128,7 +128,8 @@ def _check(client: Client) -> None:
         raise WrongResult(f"the check of the store found {problems}")
 
 
-def _ping(client: Client) -> None:
+def be_refused(client: Client) -> None:
+    """Has a request be refused at once, since its method is unknown."""
     try:
         client.request(_UNKNOWN, {})
     except SnapdError:

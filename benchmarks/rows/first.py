@@ -4,30 +4,41 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING
 
 from benchmarks.daemon import Daemon
 from benchmarks.git_algorithm import ShadowGit
-from benchmarks.measure import alternate
+from benchmarks.measure import all_agree, in_turns
+from benchmarks.peers import NAMES, available, peers
 from benchmarks.projects import STATES
 from benchmarks.results import Row
 from benchmarks.trees import warm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Self
 
     from benchmarks.bench import Bench
+    from benchmarks.peers import Peer
 
 
 class _Fresh:
-    """A daemon and a shadow repository that know nothing, new ones for each repetition."""
+    """A daemon, a shadow repository and peers that know nothing, new ones for each repetition.
 
-    def __init__(self, bench: Bench, tree: str) -> None:
+    Args:
+        bench: the run.
+        tree: the work tree.
+        keys: of the peers.
+    """
+
+    def __init__(self, bench: Bench, tree: str, keys: Sequence[str] = ()) -> None:
         self._bench = bench
         self._tree = tree
+        self._keys = keys
         self._directory = ""
-        self._daemon: Daemon | None = None
+        self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         return self
@@ -36,18 +47,22 @@ class _Fresh:
         self._close()
 
     def _close(self) -> None:
-        if self._daemon is not None:
-            self._daemon.stop()
+        self._stack.close()
+        if self._directory:
             shutil.rmtree(self._directory)
 
     def renew(self, _: int) -> None:
         self._close()
         self._directory = self._bench.scratch()
-        self._daemon = Daemon(self._directory)
-        self._daemon.start()
+        self._daemon = self._stack.enter_context(Daemon(self._directory))
+        self._peers: dict[str, Peer] = {}
+        for key in self._keys:
+            directory = os.path.join(self._directory, key)
+            os.mkdir(directory)
+            # each has a server of its own, which looks at the whole tree for it
+            (self._peers[key],) = self._stack.enter_context(peers(self._tree, directory, [key]))
 
     def snapd(self) -> str:
-        assert self._daemon is not None
         return self._daemon.first_track(self._tree)
 
     @property
@@ -58,24 +73,23 @@ class _Fresh:
         return self._shadow.first_track()
 
     def seeded_git(self) -> str:
-        return self._shadow.seeded_first_track(os.path.join(self._tree, ".git"))
+        return self._shadow.first_track(os.path.join(self._tree, ".git"))
+
+    def peer(self, key: str) -> str:
+        return self._peers[key].first_track()
 
 
 def first(bench: Bench) -> Iterator[Row]:
     """The first snapshot, with and without a repository of the user's in the tree."""
-    count = bench.counts.heavy
     repository, aside = os.path.join(bench.tree, ".git"), os.path.join(bench.work, "project.git")
-    with _Fresh(bench, bench.tree) as fresh:
-        snapd, git = alternate(count, fresh.renew, fresh.snapd, fresh.git, settle=True)
-        yield Row("first-git", "first track, tree with git", "git add into an empty shadow", snapd, git)
-        snapd, git = alternate(count, fresh.renew, fresh.snapd, fresh.seeded_git, settle=True)
-        yield Row("first-seeded", "first track, tree with git", "git add into a seeded shadow", snapd, git)
-        os.rename(repository, aside)
-        try:
-            snapd, git = alternate(count, fresh.renew, fresh.snapd, fresh.git, settle=True)
-        finally:
-            os.rename(aside, repository)
-        yield Row("first-plain", "first track, tree without git", "git add into an empty shadow", snapd, git)
+    with_git = ("first track, tree with git", bench, bench.tree)
+    yield from _first("first-git", *with_git)
+    yield from _first("first-seeded", *with_git, is_seeded=True, keys=available())
+    os.rename(repository, aside)
+    try:
+        yield from _first("first-plain", "first track, tree without git", bench, bench.tree)
+    finally:
+        os.rename(aside, repository)
 
 
 def first_of_state(name: str, bench: Bench) -> Iterator[Row]:
@@ -84,7 +98,20 @@ def first_of_state(name: str, bench: Bench) -> Iterator[Row]:
     tree = os.path.join(bench.scratch(), "tree")
     state.make(bench.tree, tree)
     warm(tree)
-    with _Fresh(bench, tree) as fresh:
-        snapd, git = alternate(bench.counts.heavy, fresh.renew, fresh.snapd, fresh.git, settle=True)
+    # of the others, a copy of the index and the objects is not all that there is to know
+    keys = available() if name == "loose" else ()
+    yield from _first(f"first-{name}", f"first track, {state.says}", bench, tree, keys=keys)
     shutil.rmtree(tree)
-    yield Row(f"first-{name}", f"first track, {state.says}", "git add into an empty shadow", snapd, git)
+
+
+def _first(
+    key: str, name: str, bench: Bench, tree: str, *, is_seeded: bool = False, keys: Sequence[str] = ()
+) -> list[Row]:
+    with _Fresh(bench, tree, keys) as fresh:
+        git, against = (fresh.seeded_git, "a seeded shadow") if is_seeded else (fresh.git, "an empty shadow")
+        sides: list[Callable[[], str]] = [fresh.snapd, git, *(partial(fresh.peer, peer) for peer in keys)]
+        ours, theirs, *others = in_turns(bench.counts.heavy, fresh.renew, sides, all_agree, settle=True)
+    return [
+        Row(key, name, f"git add into {against}", ours, theirs),
+        *(Row(f"{key}-{peer}", name, NAMES[peer], ours, one) for peer, one in zip(keys, others, strict=True)),
+    ]

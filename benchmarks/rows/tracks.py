@@ -7,7 +7,8 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from benchmarks.bench import Pair
-from benchmarks.measure import Samples, alternate, timed
+from benchmarks.measure import Samples, agree, all_agree, in_turns, timed
+from benchmarks.peers import available, peers
 from benchmarks.results import Row
 from benchmarks.trees import copy_tree, generated_tree, warm
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from benchmarks.bench import Bench
+    from benchmarks.peers import Peer
 
 GIT_TRACK = "git add + write-tree"
 SMALL = 1000
@@ -22,19 +24,19 @@ SMALL = 1000
 
 def noop(bench: Bench) -> Iterator[Row]:
     """Nothing changed."""
-    yield tracks(bench.pair(), "noop", "no-op track", 0, bench.counts.repetitions)
+    yield from _beside_peers(bench, "noop", "no-op track", 0, bench.counts.repetitions)
 
 
 def one(bench: Bench) -> Iterator[Row]:
     """One file changed."""
-    yield tracks(bench.pair(), "one", "track, one changed file", 1, bench.counts.repetitions)
+    yield from _beside_peers(bench, "one", "track, one changed file", 1, bench.counts.repetitions)
 
 
 def hundred(bench: Bench) -> Iterator[Row]:
     """A hundred scattered files changed."""
-    pair = bench.pair()
-    count = bench.at_most(100, pair.files)
-    yield tracks(pair, "hundred", f"track, {count} scattered files", count, max(3, bench.counts.repetitions // 2))
+    count = bench.at_most(100, bench.pair().files)
+    repetitions = max(3, bench.counts.repetitions // 2)
+    yield from _beside_peers(bench, "hundred", f"track, {count} scattered files", count, repetitions)
 
 
 def small(bench: Bench) -> Iterator[Row]:
@@ -70,6 +72,19 @@ def commit(bench: Bench) -> Iterator[Row]:
 
 def tracks(pair: Pair, key: str, name: str, changed: int, repetitions: int) -> Row:
     """Measures snapshots after so many files were changed."""
+    return _tracks(pair, key, name, changed, repetitions, [])[0]
+
+
+def _beside_peers(bench: Bench, key: str, name: str, changed: int, repetitions: int) -> list[Row]:
+    pair = bench.pair()
+    with peers(pair.tree, bench.scratch(), available()) as others:
+        for peer in others:
+            agree(peer.first_track(), pair.track())
+            peer.shadow.spread()
+        return _tracks(pair, key, name, changed, repetitions, others)
+
+
+def _tracks(pair: Pair, key: str, name: str, changed: int, repetitions: int, others: list[Peer]) -> list[Row]:
     # what changed before this row is nobody's business in it
     for _ in range(2):
         pair.track()
@@ -78,5 +93,10 @@ def tracks(pair: Pair, key: str, name: str, changed: int, repetitions: int) -> R
         if changed:
             pair.editor.edit(changed)
 
-    snapd, git = alternate(repetitions, prepare, pair.track_with_snapd, pair.shadow.track)
-    return Row(key, name, GIT_TRACK, snapd, git)
+    sides = [pair.track_with_snapd, pair.shadow.track, *(peer.shadow.track for peer in others)]
+    # who syncs is not to wait for what others have written
+    snapd, git, *theirs = in_turns(repetitions, prepare, sides, all_agree, settle=changed > 0)
+    return [
+        Row(key, name, GIT_TRACK, snapd, git),
+        *(Row(f"{key}-{peer.key}", name, peer.name, snapd, one) for peer, one in zip(others, theirs, strict=True)),
+    ]

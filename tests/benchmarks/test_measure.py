@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 import statistics
+from functools import partial
+from itertools import pairwise
 
 import pytest
 
-from benchmarks.measure import Samples, WrongResult, alternate, percentile
+from benchmarks.measure import Samples, WrongResult, all_agree, alternate, in_turns, percentile
 
 
 def test_percentiles_are_those_of_the_standard_library() -> None:
@@ -48,3 +50,33 @@ def test_a_different_answer_ends_the_run() -> None:
     with pytest.raises(WrongResult, match="answered 1, git says 2"):
         alternate(5, lambda _: None, lambda: 1, lambda: next(answers))
     assert next(answers, None) is None
+
+
+@pytest.mark.parametrize("count", [1, 2, 4, 5])
+def test_every_side_has_each_place_and_follows_several_others(count: int) -> None:
+    rounds: list[list[int]] = []
+    checked: list[list[int]] = []
+
+    def side(number: int) -> int:
+        rounds[-1].append(number)
+        return number
+
+    repetitions = 4 * count
+    samples = in_turns(
+        repetitions,
+        lambda _: rounds.append([]),
+        [partial(side, number) for number in range(count)],
+        checked.append,
+    )
+    assert rounds[0] == list(range(count))
+    assert checked == [list(range(count))] * repetitions
+    assert [len(one.values) for one in samples] == [repetitions] * count
+    for places in zip(*rounds, strict=True):
+        assert [places.count(number) for number in range(count)] == [4] * count
+    followed = {pair for order in rounds for pair in pairwise(order)}
+    assert count != 5 or len(followed) == 5 * 4
+
+
+def test_one_side_that_differs_ends_the_run() -> None:
+    with pytest.raises(WrongResult, match="answered 1, git says 2"):
+        in_turns(1, lambda _: None, [lambda: 1, lambda: 1, lambda: 2], all_agree)

@@ -141,8 +141,8 @@ def test_a_line_of_the_table() -> None:
     assert cells(linux, row("one", 0.001, 0.2)) == (
         "what one is", "git", "1.00 ms", "200 ms", "200 x", ">= 120 x", "yes", "", "",
     )  # fmt: skip
-    assert cells(linux, row("first-seeded", 0.8, 0.2))[4:7] == ("4.00 of it", "<= 3 of it", "NO")
-    assert cells(linux, row("spawn", 0.3))[3:7] == ("", "", "<= 350 ms", "yes")
+    assert cells(linux, row("first-seeded", 0.8, 0.2))[4:7] == ("4.00 of it", "<= 2 of it", "NO")
+    assert cells(linux, row("spawn", 0.2))[3:7] == ("", "", "<= 250 ms", "yes")
     assert cells(run("other"), row("noop", 0.001, 0.2))[4:7] == ("200 x", "", "")
 
 
