@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import struct
-from array import array
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
@@ -48,7 +47,8 @@ class InodeIndex:
     """The inodes that files of a state may have, 8 bytes each: most others are not worth a look at each directory."""
 
     def __init__(self, inodes: Iterable[int]) -> None:
-        self._sorted = array("Q", sorted(inodes))
+        ordered = sorted(inodes)
+        self._sorted = memoryview(struct.pack(f"{len(ordered)}Q", *ordered)).cast("Q")
         self._added: set[int] = set()
         self.add, self.update = self._added.add, self._added.update
 
