@@ -1,8 +1,8 @@
-"""Git's hook `fsmonitor`, version 2, that asks Watchman: prints a new token and what may have changed since the last.
+"""A git hook `fsmonitor` (version 2) that asks Watchman: prints a new token and what may have changed since the last.
 
     python -IS fsmonitor_hook.py SOCKET ROOT VERSION TOKEN
 
-It loads next to nothing: `json`, `socket` and `typing` would take twice as long as all the rest.
+It imports almost nothing: `json`, `socket` and `typing` would take as long again as the start of Python.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _ask(server: socket, question: str) -> Any:
     parts = [b""]
     while not parts[-1].endswith(b"\n"):
         parts.append(server.recv(1 << 20))
-    # but for these two words, what Watchman answers is Python, too
+    # apart from `true` and `false`, Watchman's JSON is also valid Python
     return eval(b"".join(parts).decode("utf-8", "surrogateescape"), {"true": True, "false": False})
 
 

@@ -116,9 +116,9 @@ class ShadowGit:
         return self.track()
 
     def spread(self) -> None:
-        """Makes ready all directories of loose objects, as they soon are in a store in use.
+        """Prepares all directories of loose objects, which a store in use soon has.
 
-        A seeded one has none. The first file in each may take a file system several times as long as another one.
+        A seeded store has none, and the first file in each may take several times as long as a later one.
         """
         for number in range(256):
             directory = os.path.join(self.objects, f"{number:02x}")
@@ -157,7 +157,7 @@ class ShadowGit:
 
 
 class MonitoredGit(ShadowGit):
-    """The same with all that git has against looking at every file: a monitor that tells it of changes, and caches.
+    """The same, with everything that saves git from looking at every file: a file system monitor, and caches.
 
     git's own monitor runs on Linux only from git 2.55 on.
 
@@ -179,12 +179,12 @@ class MonitoredGit(ShadowGit):
             self.git("config", key, value)
 
     def seed(self, project: str) -> None:
-        """As of any shadow, with the index written anew in the version that is quickest to read."""
+        """Also writes the index anew, in the version that is quickest to read."""
         super().seed(project)
         self.git("update-index", "--index-version", "4")
 
     def first_track(self, project: str | None = None) -> str:
-        """As of any shadow, with a commit, without which `git status` would list every file as new."""
+        """Also makes a commit, without which `git status` would list every file as new."""
         tree_id = super().first_track(project)
         self.git("update-ref", "HEAD", self.git("commit-tree", "-m", "first", tree_id).decode().strip())
         return tree_id
@@ -196,11 +196,11 @@ class MonitoredGit(ShadowGit):
             The tree's id.
         """
         status = self.git("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules")
-        # the second letter is that of the work tree beside the index
+        # the second letter compares the work tree with the index
         changed = [entry for entry in status.split(b"\0")[:-1] if entry[1:2] != b" "]
         if self._last and not changed:
             return self._last
-        # the monitor was asked just now: as if nothing had happened since, with the same token for the next time
+        # the monitor was asked just now: report nothing new, and keep the token for the next time
         quiet = ("-c", "core.fsmonitor=shift; printf '%s\\0'")
         if all(entry[1:2] == b"M" for entry in changed):
             names = b"".join(entry[3:] + b"\0" for entry in changed)

@@ -1,4 +1,4 @@
-"""The best peer: the undo that a good engineer would build of libraries that exist, without any of snapd's code."""
+"""The best peer: the undo that a good engineer would build from existing libraries, without any of snapd's code."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _EMPTY_TREE = bytes.fromhex("4b825dc642cb6eb9a060e54bf8d69288fbee4904")
 class LibraryShadow(ShadowGit):
     """A shadow repository that libgit2 writes; Watchman says what changed, and the trees are kept in memory.
 
-    A `git fast-import` that lives as long was no quicker for a hundred changed files, took 1.7 times as long for one,
-    and leaves a pack for each snapshot.
+    A long-running `git fast-import` in place of libgit2 was no quicker for a hundred changed files, took 1.7 times as
+    long for one, and left a pack for each snapshot.
 
     Args:
         directory: of the repository; made by `first_track`.

@@ -128,7 +128,7 @@ def in_turns(
     *,
     settle: bool = False,
 ) -> list[Samples]:
-    """As `alternate`, of any number of sides; each has every place in the order, and follows now one, now another.
+    """As `alternate`, for any number of sides; each takes every place in the order, after different sides.
 
     Args:
         repetitions: how many samples of each.

@@ -1,4 +1,4 @@
-"""The strongest that existing tools allow beside snapd: git with a monitor, and an undo made of libraries."""
+"""The strongest alternatives to snapd that existing tools allow: git with a monitor, and an undo made of libraries."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ class Peer(NamedTuple):
 
 
 def available() -> list[str]:
-    """The keys of the peers that can be measured: of none without Watchman, which is said."""
+    """Returns the keys of the peers that can be measured; without Watchman, none, and a message says why."""
     if has_watchman():
         return list(NAMES)
-    print("bench: without the program watchman, no peers but git are measured", file=sys.stderr)
+    print("bench: watchman is not installed: the only peer is plain git", file=sys.stderr)
     return []
 
 

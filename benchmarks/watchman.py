@@ -17,6 +17,7 @@ NEVER = "c:0:0"
 """A clock that no server has given: all that is there changed since."""
 _START_SECONDS = 30.0
 _POLL_SECONDS = 0.005
+ANSWER_SECONDS = 120.0
 
 
 def has_watchman() -> bool:
@@ -104,6 +105,7 @@ class Watchman:
     def __init__(self, path: str, root: str) -> None:
         self._root = root
         self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.settimeout(ANSWER_SECONDS)
         self._socket.connect(path)
         self._answers = self._socket.makefile("rb")
         self._is_watched = False
@@ -141,7 +143,10 @@ class Watchman:
 
     def _ask(self, *words: object) -> dict[str, Any]:
         self._socket.sendall(json.dumps(words).encode() + b"\n")
-        answer: dict[str, Any] = json.loads(self._answers.readline())
+        try:
+            answer: dict[str, Any] = json.loads(self._answers.readline())
+        except TimeoutError as error:
+            raise RuntimeError("watchman does not answer: perhaps a file's name is not UTF-8") from error
         if "error" in answer:
             raise RuntimeError(f"watchman: {answer['error']}")
         return answer

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import watchman
 from benchmarks.git_algorithm import ShadowGit, make_project
 from benchmarks.peers import NAMES, peers
 from benchmarks.watchman import has_watchman
@@ -18,7 +19,7 @@ from tests.support.places import make_folder
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not has_watchman(), reason="Debian's package watchman is not there"),
+    pytest.mark.skipif(not has_watchman(), reason="watchman is not installed"),
 ]
 ROUNDS = 40
 NAMES_OF_FILES = ("a", "b", "a.x", "a-b", "c.o", "build", "ä b")
@@ -109,6 +110,35 @@ def taken_by_git(shadow: ShadowGit, last: str) -> str:
     shadow.git("read-tree", last)
     shadow.git("add", "-A")
     return shadow.git("write-tree").decode().strip()
+
+
+def test_the_libraries_capture_nested_repositories_differently(place: Path) -> None:
+    tree = place / "tree"
+    (tree / "file").write_text("1")
+    with peers(str(tree), str(place / "peers"), list(NAMES)) as others:
+        for peer in others:
+            peer.first_track()
+        (tree / "nested").mkdir()
+        (tree / "nested/file").write_text("2")
+        make_project(str(tree / "nested"))
+        expected = ShadowGit(str(place / "reference.git"), str(tree)).first_track()
+        assert [peer.key for peer in others if peer.shadow.track() == expected] == ["fsmonitor"]
+
+
+def test_the_libraries_fail_on_a_name_that_is_not_utf_8(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watchman, "ANSWER_SECONDS", 1.0)
+    tree = place / "tree"
+    (tree / "file").write_text("1")
+    with peers(str(tree), str(place / "peers"), list(NAMES)) as others:
+        for peer in others:
+            peer.first_track()
+        (tree / os.fsdecode(b"caf\xe9")).write_text("2")
+        expected = ShadowGit(str(place / "reference.git"), str(tree)).first_track()
+        monitored, *libraries = others
+        assert monitored.shadow.track() == expected
+        for peer in libraries:
+            with pytest.raises(RuntimeError, match="not UTF-8"):
+                peer.shadow.track()
 
 
 @pytest.mark.parametrize("seed", range(10))

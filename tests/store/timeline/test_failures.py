@@ -124,10 +124,10 @@ def test_what_was_refused_does_not_come_back(telling: Telling, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("names_stay", [True, False])
-def test_what_a_refused_step_stored_is_durable_with_the_next(
+def test_what_a_refused_step_stored_is_stored_again_by_the_next(
     telling: Telling, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names_stay: bool
 ) -> None:
-    """It counts as stored, so that the next step with the same files does not store it again."""
+    """It was given up, so it must not count as stored."""
     some_history(telling)
     disk = Disk(telling.path, monkeypatch)
     with pytest.MonkeyPatch.context() as patch:
