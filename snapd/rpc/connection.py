@@ -88,7 +88,7 @@ class _Pending:
     """A running request; `waiting` means that its work has not begun."""
 
     call: Call
-    task: asyncio.Task[Any] | None = None
+    task: asyncio.Future[Any] | None = None
     waiting: bool = True
 
     def cancel(self) -> None:
@@ -127,7 +127,7 @@ class Connection(JsonRPCServer):
         self._folders = Folders(services, self._options, self)
         self._documents = Documents(services, self._folders, self._spawn)
         self._pending: dict[MessageId, _Pending] = {}
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks: set[asyncio.Future[Any]] = set()
         self._taking_bytes = 0
         self._outstanding_bytes = 0
         self._capacity = asyncio.Event()
@@ -259,14 +259,16 @@ class Connection(JsonRPCServer):
         if request.method in CLIENT_NOTIFICATIONS:
             raise RpcError(METHOD_NOT_FOUND, f"{request.method!r} is a notification", "send it without an id")
 
-    def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        task = asyncio.ensure_future(work)
+    def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Future[Any]:
+        return self._keep(asyncio.ensure_future(work))
+
+    def _keep(self, task: asyncio.Future[Any]) -> asyncio.Future[Any]:
         self._tasks.add(task)
         self._outstanding_bytes += self._taking_bytes
         task.add_done_callback(partial(self._end, self._taking_bytes))
         return task
 
-    def _end(self, size: int, task: asyncio.Task[Any]) -> None:
+    def _end(self, size: int, task: asyncio.Future[Any]) -> None:
         self._tasks.discard(task)
         self._outstanding_bytes -= size
         self._capacity.set()
@@ -355,7 +357,7 @@ class Connection(JsonRPCServer):
             if not folder.removed:
                 self._services.hub.want_changes(workspace, self, enabled)
 
-    def _add_folder(self, uri: str) -> asyncio.Task[Any] | None:
+    def _add_folder(self, uri: str) -> asyncio.Future[Any] | None:
         folder = self._folders.add(uri)
         if isinstance(folder, SnapdError):
             self._show(lsp.MessageType.Error, str(folder))
@@ -392,29 +394,53 @@ class Connection(JsonRPCServer):
         pending = self._pending[message_id] = _Pending(
             Call(progress.report if progress is not None else None, ticket.release_turn_later)
         )
-        pending.task = self._spawn(self._answer(pending, ticket, folder, method, params))
+        pending.task = self._answer_at_once(pending, ticket, folder, method, params)
+        if pending.task is None:
+            pending.task = self._spawn(self._answer(pending, ticket, folder, method, params))
         # not at the end of the task itself: a task that is cancelled at once never begins. It runs before the callback
         # that sends the answer
         pending.task.add_done_callback(partial(self._finish, message_id, ticket, progress))
         return pending.task
 
-    def _finish(self, message_id: MessageId, ticket: Ticket, progress: Progress | None, _: asyncio.Task[Any]) -> None:
+    def _finish(self, message_id: MessageId, ticket: Ticket, progress: Progress | None, _: asyncio.Future[Any]) -> None:
         ticket.leave()
         if progress is not None:
             progress.end()
         del self._pending[message_id]
+
+    def _answer_at_once(
+        self, pending: _Pending, ticket: Ticket, folder: Folder, method: str, params: Any
+    ) -> asyncio.Future[Any] | None:
+        """Begins a request that need not wait for anything, without the cost of a task; else returns None."""
+        if not (ticket.is_admitted and self._outbox.is_writable and ticket.has_turn()):
+            return None
+        end = None if ticket.quick else self._services.turns.try_turn()
+        if end is None and not ticket.quick:
+            return None
+        pending.waiting = False
+        try:
+            answer = self._in_thread(pending, folder, method, params)
+        except RuntimeError as error:
+            answer = asyncio.get_running_loop().create_future()
+            answer.set_exception(error)
+        if end is not None:
+            answer.add_done_callback(lambda _: end())
+        return self._keep(answer)
+
+    def _in_thread(self, pending: _Pending, folder: Folder, method: str, params: Any) -> asyncio.Future[Any]:
+        workspace = folder.workspace
+        assert workspace is not None
+        context = Context(workspace, folder.roots, self, pending.call)
+        return self._services.in_thread(_work, method, context, params)
 
     async def _answer(self, pending: _Pending, ticket: Ticket, folder: Folder, method: str, params: Any) -> Any:
         await ticket.admitted()
         # a client that does not read its answers must not block other writers
         await self._outbox.writable()
         await ticket.turn()
-        workspace = folder.workspace
-        assert workspace is not None
-        context = Context(workspace, folder.roots, self, pending.call)
-        async with contextlib.nullcontext() if ticket.quick else self._services.turns.turn(workspace):
+        async with contextlib.nullcontext() if ticket.quick else self._services.turns.turn(folder.workspace):
             pending.waiting = False
-            return await self._services.in_thread(_work, method, context, params)
+            return await self._in_thread(pending, folder, method, params)
 
     def _cancel(self, message_id: Any) -> None:
         if isinstance(message_id, (int, str)) and message_id in self._pending:
@@ -440,7 +466,7 @@ class Connection(JsonRPCServer):
         self.protocol.notify(lsp.WINDOW_LOG_MESSAGE, {"type": int(kind), "message": message})
 
 
-async def _after(tasks: Iterable[asyncio.Task[Any] | None], result: Any) -> Any:
+async def _after(tasks: Iterable[asyncio.Future[Any] | None], result: Any) -> Any:
     """Returns `result` once the tasks, which cannot fail, are done."""
     for task in tasks:
         if task is not None:

@@ -12,8 +12,7 @@ import asyncio
 from collections import OrderedDict, deque
 from concurrent import futures
 from concurrent.futures import Executor, Future
-from contextlib import asynccontextmanager
-from queue import Empty, SimpleQueue
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
@@ -44,20 +43,31 @@ class Turns:
         Workspaces alternate, however many requests one has; within a workspace, the order is first come, first served.
         """
         await self._take(workspace)
+        end = self._begin()
+        try:
+            yield
+        finally:
+            end()
+
+    def try_turn(self) -> Callable[[], None] | None:
+        """Takes a turn if one is free, and returns what ends it before `short_seconds` do; None if there is none."""
+        if not self.free:
+            return None
+        self.free -= 1
+        return self._begin()
+
+    def _begin(self) -> Callable[[], None]:
         held = True
 
         def give_back() -> None:
             nonlocal held
+            lasting.cancel()
             if held:
                 held = False
                 self._pass_turn()
 
         lasting = asyncio.get_running_loop().call_later(self.short_seconds, give_back)
-        try:
-            yield
-        finally:
-            lasting.cancel()
-            give_back()
+        return give_back
 
     async def _take(self, workspace: Hashable) -> None:
         if self.free:
@@ -84,12 +94,34 @@ class Turns:
         self.free += 1
 
 
+class _Idle:
+    """An idle thread, which waits for its own lock: of a shared queue, every idle thread would wake at each item."""
+
+    def __init__(self) -> None:
+        self._item: Item | None = None
+        self._wake = _thread.allocate_lock()
+        self._wake.acquire()
+
+    def give(self, item: Item | None) -> None:
+        """Wakes the thread with its next work, or None to end it."""
+        self._item = item
+        self._wake.release()
+
+    def wait(self, seconds: float) -> bool:
+        """Waits for `give`; whether it came in time."""
+        return self._wake.acquire(timeout=seconds)
+
+    def take(self) -> Item | None:
+        """What `give` gave."""
+        item, self._item = self._item, None
+        return item
+
+
 class Threads(Executor):
     """Runs each function at once, in an idle or new thread; needs no locks, as it uses only atomic operations."""
 
     def __init__(self) -> None:
-        self._work: SimpleQueue[Item | None] = SimpleQueue()
-        self.idle: SimpleQueue[None] = SimpleQueue()
+        self.idle: list[_Idle] = []
         self._under_way: set[Future[Any]] = set()
         self._closed = False
 
@@ -97,12 +129,15 @@ class Threads(Executor):
         """Runs a function in a thread. Raises `RuntimeError` after `shutdown`, or if no thread can be started."""
         if self._closed:
             raise RuntimeError("the executor was shut down")
-        if not self._claim():
-            _thread.start_new_thread(self._run, ())
         future: Future[T] = Future()
+        item = future, lambda: fn(*args, **kwargs)
+        try:
+            # the one that ended last: its memory is still in the processor's cache
+            self.idle.pop().give(item)
+        except IndexError:
+            _thread.start_new_thread(self._run, (item,))
         self._under_way.add(future)
         future.add_done_callback(self._under_way.discard)
-        self._work.put((future, lambda: fn(*args, **kwargs)))
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -113,19 +148,12 @@ class Threads(Executor):
                 future.cancel()
         if wait:
             futures.wait(tuple(self._under_way))
-        while self._claim():
-            self._work.put(None)
+        while self.idle:
+            with suppress(IndexError):
+                self.idle.pop().give(None)
 
-    def _claim(self) -> bool:
-        """Reserves an idle thread for the next work; returns whether there was one."""
-        try:
-            self.idle.get_nowait()
-        except Empty:
-            return False
-        return True
-
-    def _run(self) -> None:
-        item = self._next()
+    def _run(self, item: Item | None) -> None:
+        me = _Idle()
         while item is not None:
             future, work = item
             if future.set_running_or_notify_cancel():
@@ -138,15 +166,17 @@ class Threads(Executor):
                     del result
             # do not keep objects of the work alive until the next work comes
             del item, future, work
-            self.idle.put(None)
-            item = self._next()
+            item = self._next(me)
 
-    def _next(self) -> Item | None:
+    def _next(self, me: _Idle) -> Item | None:
         """Waits for the next work; None if the thread should end."""
-        while True:
+        self.idle.append(me)
+        if not me.wait(IDLE_SECONDS):
             try:
-                return self._work.get(timeout=IDLE_SECONDS)
-            except Empty:
-                # otherwise a caller has reserved this thread, and its work is about to come
-                if self._claim():
-                    return None
+                self.idle.remove(me)
+            except ValueError:
+                # somebody has just taken this thread, and its work is about to come
+                me.wait(-1)
+            else:
+                return None
+        return me.take()

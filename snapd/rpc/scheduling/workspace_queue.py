@@ -74,11 +74,19 @@ class Ticket:
 
     async def turn(self) -> None:
         """Waits for the write turn, if the request needs it. Call it after `admitted`."""
+        if not self.has_turn():
+            assert self._turn is not None
+            await self._turn
+
+    def has_turn(self) -> bool:
+        """Whether the request has the write turn, or needs none; if not, it is queued for it. Call it as `turn`."""
         assert self.queue is not None
-        if self.access in _NEED_TURN:
+        if self.access not in _NEED_TURN:
+            return True
+        if self._turn is None:
             self._turn = self._loop.create_future()
             self.queue.want_turn(self)
-            await self._turn
+        return self._turn.done()
 
     def release_turn_later(self) -> None:
         """Returns the write turn while the request goes on. May be called from any thread, and repeatedly."""

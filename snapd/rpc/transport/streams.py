@@ -111,6 +111,11 @@ class Outbox:
             self._transport.abort()
         self.send(framed)
 
+    @property
+    def is_writable(self) -> bool:
+        """Whether the client has not too much unread output."""
+        return self._transport.get_write_buffer_size() <= UNREAD_BYTES
+
     async def writable(self) -> None:
         """Waits while the client has too much unread output."""
         # the reader of the client's frames detects that the client is gone

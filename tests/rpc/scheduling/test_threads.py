@@ -43,7 +43,7 @@ def test_an_idle_thread_is_used_again(pool: Threads) -> None:
     for _ in range(50):
         used.add(pool.submit(threading.get_ident).result(PATIENCE))
         deadline = time.monotonic() + PATIENCE
-        while pool.idle.empty():
+        while not pool.idle:
             assert time.monotonic() < deadline
     assert len(used) == 1
 
@@ -56,7 +56,7 @@ def test_threads_without_work_leave_and_lose_none_that_comes_meanwhile(
     done: list[Future[int]] = [pool.submit(lambda number=number: number) for number in range(5000)]
     assert [future.result(PATIENCE) for future in done] == list(range(5000))
     deadline = time.monotonic() + PATIENCE
-    while len(os.listdir("/proc/self/task")) > before or not pool.idle.empty():
+    while len(os.listdir("/proc/self/task")) > before or pool.idle:
         assert time.monotonic() < deadline, "threads stay"
 
 
