@@ -89,6 +89,7 @@ class Database(TimelineQueries):
     def __init__(self, path: str | None, *, is_read: bool = False) -> None:
         self._unwritten = 0
         self._first_unwritten: int | None = None
+        self._last: int | None = None  # the `seq` of the newest event, if it is known
         self._is_changing = False
         self._to_summarize: set[StepId] = set()
         self._has_file = path is not None
@@ -188,6 +189,7 @@ class Database(TimelineQueries):
     def roll_back(self) -> None:
         """Reverts a change; raises `sqlite3.Error` if an error also reverted everything not yet written."""
         self._is_changing = False
+        self._last = None
         self.connection.execute("ROLLBACK TO change")
         self.connection.execute("RELEASE change")
 
@@ -261,6 +263,15 @@ class Database(TimelineQueries):
         for taken in taken_by(event, self.session_of(event.what)):
             self._take(taken)
         self._add_named_snapshots(event)
+        self._last = event.seq
+
+    @property
+    def last(self) -> int | None:
+        """The `seq` of the newest event."""
+        # each event asks for it several times
+        if self._last is None:
+            self._last = super().last
+        return self._last
 
     def _take(self, taken: SnapshotRecord) -> None:
         columns = attrs.asdict(taken, recurse=False)
@@ -371,6 +382,7 @@ class Database(TimelineQueries):
         """
         failpoint("database.drop")
         self.write()
+        self._last = None
         self.begin()
         try:
             # a step may be dropped before its parts

@@ -323,6 +323,11 @@ class Timeline(TimelineView):
     # -- questions
 
     @property
+    def last(self) -> int | None:
+        """The `seq` of the newest event."""
+        return self._ask(lambda database: database.last)
+
+    @property
     def next_seq(self) -> int:
         """The number of the next event."""
         return max(self._attempted, self._previous() or 0) + 1

@@ -443,7 +443,7 @@ def test_a_database_that_fails_while_something_is_supposed_says_so_and_answers_a
         connection = database.connection
         monkeypatch.setattr(database, "connection", Failing())
         with pytest.raises(IoError, match="try again"):
-            telling.store.timeline.next_seq  # noqa: B018
+            telling.store.timeline.head  # noqa: B018
     telling.check(again=True)
     telling.store.close()
 
