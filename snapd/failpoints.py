@@ -26,7 +26,7 @@ SYSTEM: Mapping[str, str] = MappingProxyType(
         # the journal
         "journal.begin": "a new journal file is made",
         "journal.append": "a frame is written",
-        "journal.sync": "the frame is synced: from then on the snapshot is durable",
+        "journal.sync": "the frame is synced, with those before it: from then on the snapshot is durable",
         "journal.publish": "what was recorded is written to the repository",
         "journal.remove": "a journal file is removed, since the repository has all of it",
         "journal.replay": "a journal file that a crash left is read",

@@ -14,7 +14,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-import snapd.store.timeline.timeline
+from snapd.store.journal import journal
+from snapd.store.journal.journal import Journal
 from tests.support import places
 from tests.support.workspace import close_all
 
@@ -71,10 +72,10 @@ def on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _objects_make_their_directories() -> Iterator[None]:
-    """Has no store make 256 directories ahead: most tests use a few, and all are removed; daemons do make them."""
+def _journals_are_published_at_once() -> Iterator[None]:
+    """Has git see in this process what a step recorded when it returns; daemons publish it a moment later."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(snapd.store.timeline.timeline, "prepare", lambda _: None)
+        patch.setattr(journal, "publish_later", Journal.publish_in_background)
         yield
 
 

@@ -74,10 +74,12 @@ def count(jobs: Iterable[Job]) -> Counts:
     result: Counts = {}
     with ExitStack() as places:
         for job in jobs:
+            job.place.publish()
             before = job.place.objects()
             places.callback(job.place.close)
             with counted(job.place.directory) as work:
                 answer = job.work()
+            job.place.publish()
             after = job.place.objects()
             counts = work.counts + _stored({name: after[name] for name in after.keys() - before.keys()})
             counts["bytes answered"] = job.place.length(answer)

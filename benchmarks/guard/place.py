@@ -15,7 +15,8 @@ from snapd.core.feed import PacedThread
 from snapd.housekeeping import Calendar
 from snapd.locations import Locations
 from snapd.settings.in_force import Base, Options, SettingsFile
-from snapd.store.objects import compression, loose, pack_index
+from snapd.store.journal import journal
+from snapd.store.objects import compression, pack_index
 from snapd.watch import inotify_clock
 from snapd.watch.inotify_clock import Mounts
 from snapd.watch.queues import Unsupported
@@ -29,25 +30,30 @@ if TYPE_CHECKING:
 
 _NOON = 1_767_268_800
 """All is done on one day: a new day begins new chains."""
+_NEVER = 1 << 30
 _NEVER_NS = -(10**18)
 _OLD_NS = 1_500_000_000 * 10**9
 _UMASK = 0o022
 _LINES = 20
+_unpublished: set[journal.Journal] = set()
 
 
 def make_exact() -> None:
     """Takes out of this process what makes the same work cost more or less.
 
-    Files count as written long ago, so none is read twice; nothing is mounted meanwhile; fanotify, which not every
-    machine has, is not used; all directories are listed here; nobody looks unasked; the file system is one that can be
-    synced as a whole, and nobody else writes to it. Objects are stored without compression, since each build of a
-    compressor finds other bytes.
+    Files count as written long ago, so none is read twice; what was recorded is published when `Place.publish` says so,
+    and never as a pack, whose order depends on ids that are drawn; nothing is mounted meanwhile; fanotify, which not
+    every machine has, is not used; all directories are listed here; nobody looks unasked; the file system is one that
+    can be synced as a whole, and nobody else writes to it. Objects are stored without compression, since each build of
+    a compressor finds other bytes.
     """
     for owner, name, value in (
         (stable_read, "TICK_NS", _NEVER_NS),
         (stable_read, "COARSE_NS", _NEVER_NS),
         (pack_index, "TICK_NS", _NEVER_NS),
-        (walker, "LISTER_FROM", 1 << 30),
+        (journal, "publish_later", _unpublished.add),
+        (journal, "LOOSE_MOST", _NEVER),
+        (walker, "LISTER_FROM", _NEVER),
         (compression, "_fast", zlib),
         (compression, "_FAST_LEVEL", 0),
         (compression, "_SMALL_LEVEL", 0),
@@ -128,8 +134,15 @@ class Place:
         self.open()
         self.track()
         self.edit(1)
-        loose.prepare(os.path.join(self._store, "objects"))
+        for number in range(256):
+            # which of them a step makes depends on ids that are drawn
+            os.makedirs(os.path.join(self._store, "objects", f"{number:02x}"), exist_ok=True)
         return self.track()
+
+    def publish(self) -> None:
+        """Writes what was recorded as files, which a daemon does once nothing more comes."""
+        while _unpublished:
+            _unpublished.pop().publish()
 
     def length(self, answer: object) -> int:
         """How many bytes an answer takes as JSON, wherever the folder lies."""

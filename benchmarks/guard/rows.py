@@ -58,6 +58,9 @@ def tracks(directory: str) -> Iterator[Job]:
     yield Job("one", place, place.track)
     place.edit(CHANGED)
     yield Job("hundred", place, place.track)
+    for row, count in (("one-published", 1), ("hundred-published", CHANGED)):
+        place.edit(count)
+        yield Job(row, place, partial(_published, place))
     yield Job("status", place, partial(place.request, "snapshot/status"))
     place.close()
 
@@ -66,6 +69,12 @@ def tracks(directory: str) -> Iterator[Job]:
         place.track()
 
     yield Job("restart", place, opened)
+
+
+def _published(place: Place) -> str:
+    tree = place.track()
+    place.publish()
+    return tree
 
 
 def small(directory: str) -> Iterator[Job]:

@@ -21,9 +21,9 @@ from snapd.store.objects.pack_index import KnownPacks
 from snapd.store.objects.pack_writer import PackWriter
 from snapd.store.repository import ShadowRepository
 
-LOOSE_COUNT = 32
+LOOSE_COUNT = 512
 LOOSE_BYTES = 4 << 20
-"""From this many objects or bytes on, one pack is cheaper than loose objects."""
+"""More objects or bytes are written as a pack at once; fewer go to the journal, which one sync makes durable."""
 
 
 class ObjectBatch:

@@ -176,11 +176,22 @@ class Store(ObjectStore):
         self._append(events, None)
 
     def _append(self, events: Sequence[Event], intent: bytes | None) -> None:
+        durable = intent is not None or not all(map(self._says_the_same, events))
         with self.timeline.adding(events) as references:
-            self.repository.journal.flush(references, intent)
+            self.repository.journal.flush(references, intent, durable=durable)
         for event in events:
             self._remember(event)
         self.scheduler.consider()
+
+    def _says_the_same(self, event: Event) -> bool:
+        """Whether an event only records the newest snapshot once more: losing it in a power cut loses nothing."""
+        what = event.what
+        return (
+            isinstance(what, Recorded)
+            and (event.head, event.seen, event.git) == (None, None, None)
+            and self._base is not None
+            and what.snapshot == self._base.snapshot
+        )
 
     # what an operation is about to do
 

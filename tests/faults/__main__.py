@@ -18,6 +18,8 @@ from typing import Any
 import attrs
 
 from snapd.failpoints import POINTS
+from snapd.store.journal import journal
+from snapd.store.journal.journal import Journal
 from tests.support.places import make_folder
 from tests.support.system_calls import why_no_strace
 
@@ -173,6 +175,8 @@ def main() -> int:
     parser.add_argument("--losses", type=int, default=12, help="power losses of each scenario")
     options = parser.parse_args()
     started = time.monotonic()
+    # a fault is told by how often its point was come to
+    journal.publish_later = Journal.publish_in_background
     if options.work is not None or options.most is not None:
         numbers = _in_this_process(options)
     else:

@@ -179,7 +179,7 @@ def test_a_damaged_pack_is_named_before_the_first_write(build: Build, damage: Ca
     bench.write(dict.fromkeys(names, b"now"))
     bench.track()
     packs = list(Path(bench.store, "objects", "pack").glob("*.pack"))
-    objects = bench.git("ls-tree", "-r", then.hex()).decode()
+    objects = bench.git("cat-file", "--batch-all-objects", "--batch-check").decode()
     bench.close()
     assert packs
     for pack in packs:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 
 from tests.support.git import run_git
+from tests.support.published import until_published
 
 from .disk import State
 from .problems import Broken, holds
@@ -22,6 +23,7 @@ class Store:
         self._trees: dict[str, frozenset[str]] = {}
 
     def git(self, *arguments: str, said: bytes | None = None) -> bytes:
+        until_published(self.path)
         return run_git(self.path, "--git-dir=.", *arguments, input=said)
 
     def tree(self, tree: str) -> State:

@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from snapd.store.journal import journal
 from snapd.store.objects import loose
 from snapd.store.usage import usage as module
 from snapd.store.usage.usage import usage
@@ -15,6 +16,28 @@ from tests.store.steps import Steps
 
 def _objects(steps: Steps, *revisions: str) -> set[str]:
     return {line.split()[0] for line in steps.git("rev-list", "--objects", *revisions).decode().splitlines()}
+
+
+def size_of(steps: Steps) -> int:
+    return sum(path.stat().st_size for path in steps.path.rglob("*") if path.is_file())
+
+
+def test_what_is_in_the_journal_alone_counts(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_session(steps, "A", 2)
+    monkeypatch.setattr(journal, "publish_later", lambda _: None)
+    steps.take({"only/here": b"outside of sessions\n" * 40})
+    early, size = usage(str(steps.path)), size_of(steps)
+    steps.store.repository.journal.publish()
+    late = usage(str(steps.path))
+    assert (early.sessions, early.names, early.no_session, early.unused) == (
+        late.sessions,
+        late.names,
+        late.no_session,
+        late.unused,
+    )
+    assert early.sessions["A"] > 0
+    parts = sum(early.sessions.values()) + early.no_session + early.shared + early.unused + early.linked + early.other
+    assert parts == early.total == size
 
 
 def test_sessions_own_what_only_they_reach_and_each_object_is_read_once(

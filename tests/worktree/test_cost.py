@@ -589,10 +589,12 @@ CHILD = """
 import os, sys
 from pathlib import Path
 from snapd.store.objects import pack_index as packindex
+from snapd.store.journal import journal
 from snapd.watch import inotify_clock
 from snapd.worktree.fs import stable_read as disk
 from tests.support.workspace import make
 disk.TICK_NS = disk.COARSE_NS = packindex.TICK_NS = -(1 << 62)
+journal.publish_later = lambda _: None
 bench = make(Path(sys.argv[1]), {f"d{at}/f{n}.txt": b"%d %d" % (at, n) for at in range(20) for n in range(10)})
 bench.track()
 bench.write({"d1/f1.txt": b"one"})
@@ -613,7 +615,8 @@ def test_the_kernel_saw_no_more_calls(tmp_path: Path) -> None:
     nothing, _, one = traced(CHILD, str(tmp_path / "w"), log=tmp_path / "trace")
     work_tree = os.path.realpath(tmp_path / "w/work")
     assert not [line for line in nothing.of(*OPENS_OR_WRITES) if work_tree in line]
-    assert nothing.counts()["fdatasync"] == 1
+    # that says nothing new: a power cut may take it
+    assert nothing.counts()["fdatasync"] == 0
     calls = one.counts()
     assert calls["fdatasync"] == 1
     assert calls["fsync"] == 0

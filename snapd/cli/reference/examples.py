@@ -119,6 +119,7 @@ class DemoProject:
         os.chdir(self.folder)
         # only this makes the store's ids and times the same each time
         from snapd.cli.terminal import times
+        from snapd.store.journal import journal
 
         replaced: list[tuple[Any, str, Any]] = [
             (time, "time", lambda: float(self._now)),
@@ -126,6 +127,7 @@ class DemoProject:
             (time, "clock_gettime_ns", lambda _: self._now * 1_000_000_000),
             (times, "local_now", lambda: datetime.fromtimestamp(self._now, UTC)),
             (secrets, "token_hex", self._token),
+            (journal, "publish_later", journal.Journal.publish_in_background),
         ]
         for module, name, function in replaced:
             setattr(module, name, function)

@@ -86,6 +86,8 @@ def take_over(
     for tree in trees:
         add_reachable(fetched.objects.read_tree, tree, wanted, call.check)
     wanted.update(others)
+    # another folder of this daemon may have recorded it only just now
+    fetched.objects.repository.journal.publish()
     missing = wanted - store.adopt([fetched.directory], wanted)
     if missing:
         # the other folder is in use: an object may have been packed meanwhile, and is in a new pack

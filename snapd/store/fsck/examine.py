@@ -41,7 +41,7 @@ from snapd.store.files.quarantine import QUARANTINE
 from snapd.store.fsck.inventory import UNINDEXED, ObjectInventory, Pack
 from snapd.store.fsck.walk import Chain, Reachable, Scan, scan, walk
 from snapd.store.journal.frames import decode_frames, has_gap, newer_format
-from snapd.store.journal.journal import JOURNAL, journal_numbers, replayed
+from snapd.store.journal.journal import JOURNAL, journal_numbers, replayed, waiting
 from snapd.store.maintenance.repack import PACKING
 from snapd.store.notes import NAME as NOTES
 from snapd.store.notes import decode as decode_notes
@@ -120,17 +120,6 @@ def journal_files(store: str) -> Iterator[tuple[str, bytes]]:
         data = _read(store, name)
         if data is not None:
             yield name, data
-
-
-def waiting(store: str) -> tuple[dict[ObjectId, bytes], dict[str, ObjectId]]:
-    """Returns the loose files in the journal by object id, and the targets of references after its replay."""
-    objects: dict[ObjectId, bytes] = {}
-    references: dict[str, ObjectId] = {}
-    for _, data in journal_files(store):
-        for frame in decode_frames(data):
-            objects.update(frame.objects)
-            references.update(frame.references)
-    return objects, references
 
 
 def has_newer_journal(problems: Sequence[Problem]) -> bool:
@@ -340,7 +329,7 @@ def examine(
     first = tuple(problems)
     newer = has_newer_journal(first)
     # before the references are read: the journal is never older than they are
-    holdings.journal, moving = waiting(store)
+    holdings.journal, moving = waiting(data for _, data in journal_files(store))
     result = Scan()
     if not quick:
         holdings.rebuild_indexes(call)
@@ -389,7 +378,7 @@ def check_surface(store: str) -> list[Problem]:
     """
     problems = [*check_files(store), *check_access(store)]
     with ObjectInventory(os.path.join(store, "objects")) as holdings:
-        holdings.journal, moving = waiting(store)
+        holdings.journal, moving = waiting(data for _, data in journal_files(store))
         references = _replayed(store, holdings, moving)
         named = Reachable()
         for name, target in references.targets.items():

@@ -1,10 +1,10 @@
 """The journal: what a step stores becomes durable by one append and one `fdatasync`.
 
 A small batch waits in memory until a snapshot is recorded. Then one frame with its objects and the moving references is
-appended to the journal file. From then on they are recorded, and they are *published*: written as files of the
-repository, without a sync. What cannot be published, on a full disk, is read from memory, and published with a later
-record. After a crash all is written again, so every object is either synced or in a journal. From time to time a new
-journal file is begun; a thread syncs the files that the old one covers, and removes it.
+appended to the journal file. From then on they are recorded. A thread *publishes* them once the journal rests: it
+writes them as files of the repository, without a sync. Until then, and on a full disk, they are read from memory. After
+a crash all is written again, so every object is either synced or in a journal. From time to time a new journal file is
+begun; a thread syncs the files that the old one covers, and removes it.
 
 A frame may also have the *intent* of an operation: what it is about to do to the folder, until another frame records
 the operation. A file is kept while its intent is in force.
@@ -17,7 +17,8 @@ import errno
 import logging
 import os
 import threading
-from collections.abc import Callable, Collection, Mapping
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 import attrs
 
@@ -63,6 +64,9 @@ WAITING_BYTES = 8 << 20
 Also the most that wait there to be published, while that fails.
 """
 
+REST_SECONDS = 0.05
+"""What was recorded is published after this time without another record: making its files takes longer than a step."""
+
 LOOSE_MOST = 32
 """More objects than this are published as a pack: it costs a few files and syncs, however many objects it has."""
 
@@ -104,6 +108,7 @@ class _File:
     references: set[str] = attrs.field(factory=set)  # the names of those that its frames move
     frames: int = 0
     size: int = 0  # of the frames, in bytes
+    is_synced: bool = True  # whether all of its frames were
     # whether a sync failed once: a later success proves nothing then, so everything is written to the repository again
     doubted: bool = False
 
@@ -157,22 +162,28 @@ class Journal:
             self._waiting.update(objects)
             self.waiting_bytes += sum(map(len, objects.values()))
 
-    def flush(self, references: Mapping[str, ObjectId] | None = None, intent: bytes | None = None) -> None:
+    def flush(
+        self, references: Mapping[str, ObjectId] | None = None, intent: bytes | None = None, *, durable: bool = True
+    ) -> None:
         """Makes the added objects durable, moves references, and sets the intent (empty for none, None for no change).
 
-        After `StorageFull` or `IoError`, the references did not move, and their new commits are dropped; the intent is
-        unchanged; the other objects wait for the next flush. (If the disk fails more than once here, some of this may
-        be done when the store is next opened after a crash.)
+        Unless `durable`, this frame may be lost when the power fails before the next one that is. After `StorageFull`
+        or `IoError`, the references did not move, and their new commits are dropped; the intent is unchanged; the other
+        objects wait for the next flush. (If the disk fails more than once here, some of this may be done when the store
+        is next opened after a crash.)
         """
         if self.recorded_bytes > WAITING_BYTES:
             self.publish()
+        if any(not file.is_synced for file in self._old):
+            # a later frame must not be on the disk without the earlier ones
+            self._settle_old()
         with self._lock:
             frame = Frame(self._waiting, references or {}, intent)
             if not frame.objects and not frame.references and intent is None:
                 return
             try:
                 with os_errors(self._directory):
-                    file = self._append(frame)
+                    file = self._append(frame, durable=durable)
             except BaseException:
                 self._give_up(_heads(frame))
                 raise
@@ -183,10 +194,14 @@ class Journal:
             self._waiting = {}
             self.waiting_bytes = 0
             self._done(file, frame)
+        publish_later(self)
+
+    def publish_in_background(self) -> None:
+        """Publishes what was recorded; a failure is logged, and the next record tries again."""
         try:
             self.publish()
         except (SnapdError, MemoryError) as error:
-            # nothing is lost: all of it is in the journal, and the next step tries again
+            # nothing is lost: all of it is in the journal
             logger.warning("%s: what was recorded last is in the journal only: %s", self._store, error)
 
     def publish(self) -> None:
@@ -197,8 +212,10 @@ class Journal:
         with self._publish_lock:
             with self._lock:
                 objects, moving = dict(self._recorded), self.moving
-            if self._is_closed or not (objects or moving):
-                return
+                if self._is_closed or not (objects or moving):
+                    return
+                # else a power cut could leave what git sees newer than the journal
+                self._sync_earlier()
             with os_errors(self._store):
                 failpoint("journal.publish")
             if len(objects) > LOOSE_MOST:
@@ -281,15 +298,16 @@ class Journal:
 
     # -- writing
 
-    def _append(self, frame: Frame) -> _File:
+    def _append(self, frame: Frame, *, durable: bool = True) -> _File:
         file = self._file or self._begin()
         assert file.descriptor is not None
         data = encode_frame(file.start, frame)
         try:
             failpoint("journal.append")
             write_all(file.descriptor, data if file.frames else file.start + data)
-            failpoint("journal.sync")
-            sync_data(file.descriptor)
+            if durable:
+                self._sync(file)
+            file.is_synced = durable
         except BaseException:
             # it is unknown which part is on the disk, and a second sync would prove nothing; a part of a frame must not
             # go on taking space on a full disk
@@ -302,6 +320,29 @@ class Journal:
         file.frames += 1
         file.size += len(data)
         return file
+
+    def _sync(self, file: _File) -> None:
+        """Syncs the frames of an open file."""
+        assert file.descriptor is not None
+        try:
+            failpoint("journal.sync")
+            sync_data(file.descriptor)
+        except BaseException:
+            # earlier frames are in doubt too, if they were not synced
+            file.doubted = not file.is_synced
+            raise
+        file.is_synced = True
+
+    def _sync_earlier(self) -> None:
+        """Makes all frames durable that `flush` left to a later sync."""
+        file = self._file
+        if file is not None and not file.is_synced:
+            with os_errors(file.path):
+                try:
+                    self._sync(file)
+                except BaseException:
+                    self._retire()
+                    raise
 
     def _give_up(self, heads: Collection[ObjectId]) -> None:
         """Drops waiting commits: the next attempt makes others."""
@@ -330,6 +371,10 @@ class Journal:
         if file is not None:
             self._old.append(file)
             if file.descriptor is not None:
+                if not (file.is_synced or file.doubted):
+                    # a failure is noted: the next flush writes the file again
+                    with contextlib.suppress(OSError):
+                        self._sync(file)
                 # the sync has reported every error that a close could report
                 with contextlib.suppress(OSError):
                     os.close(file.descriptor)
@@ -435,6 +480,46 @@ class Journal:
         self._references.move(targets)
 
 
+class Publisher:
+    """Publishes what journals recorded, each once it rests, in one thread for all of them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._due: set[Journal] = set()
+        self._busy: set[Journal] = set()  # those that recorded since the thread looked last
+        self._thread: threading.Thread | None = None
+
+    def add(self, journal: Journal) -> None:
+        """Publishes what a journal has recorded, soon."""
+        with self._lock:
+            self._due.add(journal)
+            self._busy.add(journal)
+            # the process may be a fork of the one with the thread
+            if self._thread is None or not self._thread.is_alive():
+                thread = threading.Thread(target=self._run, name="snapd publisher", daemon=True)
+                # without a thread, the next record tries again, or the close publishes
+                with contextlib.suppress(RuntimeError):
+                    thread.start()
+                    self._thread = thread
+        self._wake.set()
+
+    def _run(self) -> None:
+        while True:
+            self._wake.wait()
+            time.sleep(REST_SECONDS)
+            with self._lock:
+                resting = self._due - self._busy
+                self._due, self._busy = self._busy, set()
+                if not self._due:
+                    self._wake.clear()
+            for journal in resting:
+                journal.publish_in_background()
+
+
+publish_later = Publisher().add
+
+
 def _heads(frame: Frame) -> frozenset[ObjectId]:
     """Returns the commits to which a frame moves references; no other commit of ours has one of them as its parent."""
     targets = frame.objects.keys() & frame.references.values()
@@ -445,6 +530,17 @@ def journal_numbers(store: str) -> Collection[int]:
     """Returns the numbers of the journal files of a store, ascending; raises `IoError`."""
     names = names_if_there(os.path.join(store, JOURNAL))
     return sorted(int(name) for name in names if name.isdecimal())
+
+
+def waiting(files: Iterable[bytes]) -> tuple[dict[ObjectId, bytes], dict[str, ObjectId]]:
+    """Returns what journal files have, oldest first: loose files by object id, and targets of references."""
+    objects: dict[ObjectId, bytes] = {}
+    references: dict[str, ObjectId] = {}
+    for data in files:
+        for frame in decode_frames(data):
+            objects.update(frame.objects)
+            references.update(frame.references)
+    return objects, references
 
 
 def refuse_newer_journal(store: str) -> None:

@@ -100,15 +100,6 @@ def move_in(temporary: str, path: str) -> None:
     os.rename(temporary, path)
 
 
-def prepare(objects: str) -> None:
-    """Makes all directories for loose objects in advance: making one takes a tenth of the time of a small step."""
-    # a directory that cannot be made now is made, or raises, when an object needs it: see `move_in`
-    with contextlib.suppress(OSError):
-        for number in range(256):
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(os.path.join(objects, f"{number:02x}"), PRIVATE_DIRECTORY)
-
-
 def loose_files(objects: str) -> Iterator[tuple[ObjectId, os.DirEntry[str]]]:
     """Yields the files of loose objects in an `objects` directory, with the ids in their names; raises `IoError`."""
     with os_errors(objects):

@@ -27,7 +27,6 @@ from snapd.failpoints import failpoint
 from snapd.model.errors import IoError, StoreCorrupt, os_errors
 from snapd.model.snapshot import ObjectId, RelPath
 from snapd.model.timeline import Event, FileChangeRow, SessionId, StepBegun, StepEnded, StepId, Summary
-from snapd.store.objects.loose import prepare
 from snapd.store.repository import ShadowRepository
 
 from .chain import NO_OBJECT, ChainLink, Chains, chain_of, walk
@@ -171,9 +170,6 @@ class Timeline(TimelineView):
             links.append(chains.prepare(event, session_id or self.session_of(event.what), previous, heads))
             heads[links[-1].chain] = links[-1].commit
             previous = event.seq
-        if not chains.heads:
-            # the first event of a store has time for this, and later ones need not do it
-            prepare(self._repository.objects)
         if self._in_file and not chains.heads:
             # no file is created before the first event
             self._close_database()

@@ -9,20 +9,21 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
 
 from snapd.model.errors import StoreCorrupt, os_errors
 from snapd.model.snapshot import EMPTY_TREE, ObjectId
 from snapd.model.timeline import MessageSent, SessionStarted
-from snapd.store.files.durable import files_below, names_if_there
+from snapd.store.files.durable import files_below, names_if_there, read_if_there
 from snapd.store.files.lock import Ownership
 from snapd.store.files.space import PROJECT
+from snapd.store.journal.journal import JOURNAL, journal_numbers, waiting
 from snapd.store.maintenance.erase import finish_erasing_if_noted, note_erasing
 from snapd.store.maintenance.sweep import sizes
 from snapd.store.objects.codec import tree_entries
-from snapd.store.objects.loose import object_path, read_whole
+from snapd.store.objects.loose import expand_loose, object_path, read_whole
 from snapd.store.objects.pack_index import PackIndexes
 from snapd.store.refs.database import read_references
 from snapd.store.timeline.chain import CHAINS, SNAPSHOTS, ChainLink, snapshots, walk
@@ -50,7 +51,13 @@ def usage(path: str) -> Usage:
     # sizes first: an object that is packed meanwhile keeps its old size
     files = dict(files_below(path))
     size = sizes(os.path.join(path, "objects"), files.get)
-    owners = _Owners(path)
+    names = (os.path.join(path, JOURNAL, str(number)) for number in journal_numbers(path))
+    journal, moving = waiting(read_if_there(name) or b"" for name in names)
+    owners = _Owners(path, journal, moving)
+    for oid, compressed in journal.items():
+        # in the journal alone
+        if oid not in size.linked:
+            size.own.setdefault(oid, len(compressed))
     reached = {owner: sum(size.own.get(oid, 0) for oid in objects) for owner, objects in owners.of.items()}
     shared = sum(size.own.get(oid, 0) for oid in owners.shared)
     unused = sum(size.own.values()) - shared - sum(reached.values())
@@ -74,7 +81,8 @@ def usage(path: str) -> Usage:
 class _Owners:
     """Which objects of a store one owner reaches (`of`), and which several (`shared`); `sessions` names them all."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, journal: Mapping[ObjectId, bytes], moving: Mapping[str, ObjectId]) -> None:
+        self._journal = journal
         self._objects = os.path.join(path, "objects")
         self._packs = PackIndexes(os.path.join(self._objects, "pack"))
         self._trees: dict[ObjectId, tuple[list[ObjectId], list[ObjectId]]] = {}
@@ -84,7 +92,8 @@ class _Owners:
         named: dict[ObjectId, set[Owner]] = {}
         commits: dict[Owner, set[ObjectId]] = {}
         trees: dict[Owner, set[ObjectId]] = {}
-        heads = {name: head for name, head in read_references(path).whole().items() if name.startswith(CHAINS)}
+        targets = {**read_references(path).whole(), **moving}
+        heads = {name: head for name, head in targets.items() if name.startswith(CHAINS)}
         # those of snapshots last: an object of a session belongs to the session
         for name in sorted(heads, key=lambda name: name.startswith(SNAPSHOTS)):
             for owner, link in self._owned_links(name, heads[name], named):
@@ -141,8 +150,11 @@ class _Owners:
         return entries
 
     def _read(self, oid: ObjectId) -> bytes:
-        # packs twice: the object may just have been packed
-        result = self._packs.read(oid) or read_whole(object_path(self._objects, oid), oid) or self._packs.read(oid)
+        if oid in self._journal:
+            result = expand_loose(self._journal[oid], oid)
+        else:
+            # packs twice: the object may just have been packed
+            result = self._packs.read(oid) or read_whole(object_path(self._objects, oid), oid) or self._packs.read(oid)
         if result is None:
             raise StoreCorrupt(f"object {oid.hex()} is missing or damaged", object=oid.hex())
         return result[1]

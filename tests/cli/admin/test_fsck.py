@@ -10,6 +10,7 @@ from tests.cli.running import Home
 from tests.store.fsck import damage
 from tests.store.fsck.damage import blob_id, loose
 from tests.support.git import run_git
+from tests.support.published import until_published
 
 
 def store_of(home: Home) -> Path:
@@ -21,7 +22,9 @@ def two_snapshots(home: Home, name: str = "p") -> tuple[str, str, str]:
     root = home.project(name, FILES)
     first = home.track(root)
     Path(root, "README.md").write_bytes(b"another\n")
-    return root, first, home.track(root)
+    second = home.track(root)
+    until_published(store_of(home))
+    return root, first, second
 
 
 def test_a_store_that_is_whole(own_home: Home) -> None:

@@ -13,6 +13,7 @@ from snapd_client import Client
 
 from tests.cli.running import Home, Terminal
 from tests.cli.steps import put, take
+from tests.support.published import until_published
 
 SECRET = b"token = 7f3a-very-secret\n"
 
@@ -127,6 +128,7 @@ def test_purge(own_home: Home, way: tuple[str, ...]) -> None:
         .strip()
     )
     store = store_of(own_home, project, *way)
+    until_published(store)
     result = own_home.run(project, "purge", "key", "--yes", *way)
     assert (result.code, "still in the folder" in result.err) == (2, True)
     os.remove(os.path.join(project, "key"))

@@ -134,7 +134,7 @@ def test_a_full_disk(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
     agents.bench.write({"a": b"1\n"})
     store = agents.bench.workspace.store
 
-    def flush(*_: object) -> None:
+    def flush(*_: object, **__: object) -> None:
         raise StorageFull("full")
 
     monkeypatch.setattr(store.repository.journal, "flush", flush)

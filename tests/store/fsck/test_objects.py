@@ -11,6 +11,7 @@ from snapd.model.call import Call
 from snapd.model.check_report import CheckReport
 from snapd.model.errors import Cancelled, StoreCorrupt
 from snapd.model.snapshot import ObjectId
+from snapd.store import object_store
 from snapd.store.files.quarantine import MANIFEST
 from snapd.store.fsck.checkers import check_closed
 from snapd.store.maintenance.packing import NOW
@@ -226,8 +227,9 @@ def test_what_is_sound_in_a_damaged_pack_is_saved(packed: Steps, tmp_path: Path,
 
 @pytest.mark.parametrize("how", [*damage.ALL, damage.flip_end], ids=lambda how: how.__name__)
 def test_a_lost_pack_of_contents_comes_back_from_the_projects_git(
-    steps: Steps, tmp_path: Path, how: damage.Damage
+    steps: Steps, tmp_path: Path, how: damage.Damage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(object_store, "LOOSE_COUNT", 32)
     steps.take(step(0))
     steps.take(many(0))
     git = tmp_path / "project.git"

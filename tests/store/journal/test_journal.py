@@ -40,7 +40,7 @@ from snapd.store.journal.frames import Frame, decode_frames, encode_frame, file_
 from snapd.store.journal.journal import Journal
 from snapd.store.objects.codec import encode_commit, object_id
 from snapd.store.objects.loose import encode_loose, object_path
-from snapd.store.timeline import timeline
+from tests.rpc.machine import wait_until
 from tests.store.fsck import damage
 from tests.store.steps import Disk, Files, Steps, expire_all, read_files
 from tests.support.amounts import amount
@@ -81,6 +81,53 @@ def test_a_step_is_one_sync(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> No
     assert disk.syncs == 1
 
 
+def test_a_step_that_changed_nothing_is_no_sync(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A power cut may take it: the snapshot is there all the same."""
+    monkeypatch.setattr(journal, "publish_later", lambda _: None)
+    steps.take(step(0))
+    disk = Disk(steps.path, monkeypatch)
+    for _ in range(5):
+        take_again(steps)
+    assert disk.syncs == 0
+    steps.take(step(1))
+    disk.close()
+    assert disk.syncs == 1
+
+
+@pytest.mark.parametrize("publishes", [False, True])
+def test_a_step_is_not_kept_without_the_unsynced_one_before_it(
+    tmp_path: Path, steps: Steps, monkeypatch: pytest.MonkeyPatch, publishes: bool
+) -> None:
+    monkeypatch.setattr(journal, "publish_later", lambda _: None)
+    disk = Disk(steps.path, monkeypatch)
+    steps.take(step(0))
+    take_again(steps)
+    refused: list[str] = []
+
+    def broken(name: str) -> None:
+        if name == "journal.sync" and not refused:
+            refused.append(name)
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(failpoints, "listener", broken)
+        if publishes:
+            steps.store.repository.journal.publish_in_background()
+        else:
+            tree = steps.store_files(step(1))
+            with pytest.raises(IoError):
+                steps.store.record(Snapshot(tree, Coverage()), "track")
+    assert refused
+    # what the failed sync covers may never come to the disk, whatever a later one says
+    for inode in [inode for inode, data in disk.contents.items() if data.startswith(file_start())]:
+        disk.contents[inode] = b""
+    steps.take(step(2))
+    steps.kill(disk.after_a_cut(tmp_path / "after", names_stay=False))
+    monkeypatch.undo()
+    disk.close()
+    steps.check()
+
+
 def test_a_step_stores_no_more_than_git(tmp_path: Path, steps: Steps) -> None:
     """git's are loose objects at zlib level 1, and no commit."""
     source = Path(argparse.__file__).read_bytes()[:15_000]
@@ -110,16 +157,21 @@ def test_a_step_stores_no_more_than_git(tmp_path: Path, steps: Steps) -> None:
 # -- power cuts
 
 
+@pytest.mark.parametrize("is_published", [False, True])
 @pytest.mark.parametrize("names_stay", [False, True], ids=["nothing unsynced stays", "names stay, empty"])
 @pytest.mark.parametrize("happens", ["nothing", "checkpoint", "reopen", "expiry", "rotation", "kill"])
 def test_a_power_cut_takes_nothing_that_was_answered(
-    tmp_path: Path, steps: Steps, monkeypatch: pytest.MonkeyPatch, happens: str, names_stay: bool
+    tmp_path: Path, steps: Steps, monkeypatch: pytest.MonkeyPatch, happens: str, names_stay: bool, is_published: bool
 ) -> None:
+    if not is_published:
+        monkeypatch.setattr(journal, "publish_later", lambda _: None)
     if happens == "rotation":
         monkeypatch.setattr(journal, "FILE_FRAMES", 3)
     disk = Disk(steps.path, monkeypatch)
     for number in range(7):
         steps.take(step(number), OTHER if number % 3 == 1 else Coverage())
+        if number % 2:
+            take_again(steps)
     if happens == "checkpoint":
         steps.store.repository.journal.checkpoint()
     elif happens == "reopen":
@@ -128,11 +180,12 @@ def test_a_power_cut_takes_nothing_that_was_answered(
         steps.kill()
     elif happens == "expiry":
         last = list(steps.answered)[-1]
-        assert expire_all(steps.store)[0] == 6
+        assert expire_all(steps.store)[0] == 9
         steps.answered = {last: steps.answered[last]}
     settle_behind()
     for number in range(10, 13):
         steps.take(step(number), OTHER)
+    take_again(steps)
     # what nobody was told of may go
     steps.store_files({"unanswered": b"x"})
     settle_behind()
@@ -146,6 +199,12 @@ def test_a_power_cut_takes_nothing_that_was_answered(
     steps.reopen()
     assert journals(steps) == []
     steps.check()
+
+
+def take_again(steps: Steps) -> None:
+    """Nothing changed since the last snapshot."""
+    tree = list(steps.answered)[-1]
+    assert steps.take(*steps.answered[tree]) == tree
 
 
 def settle_behind() -> None:
@@ -207,8 +266,6 @@ def test_a_power_cut_at_any_sync(
     monkeypatch.setattr(journal, "FILE_FRAMES", 2)
     # one thread, so that what is found does not hang on which is faster
     monkeypatch.setattr(journal.Journal, "settle_in_background", lambda _: None)
-    # each cut is a copy: without the directories that are made ahead, it is one of few files
-    monkeypatch.setattr(timeline, "prepare", lambda _: None)
     disk = Disk(steps.path, monkeypatch)
     found: list[tuple[Path, dict[ObjectId, tuple[Files, Coverage]], bool]] = []
     expired = False
@@ -222,6 +279,7 @@ def test_a_power_cut_at_any_sync(
     monkeypatch.setattr(disk, "note", cut)
     for number in range(4):
         steps.take(step(number), OTHER if number == 2 else Coverage())
+        take_again(steps)
     steps.store.repository.journal.checkpoint()
     steps.take(step(7))
     last = list(steps.answered)[-1]
@@ -692,6 +750,37 @@ def test_a_timeline_that_is_read_again_has_what_is_not_published(steps: Steps, p
     steps.store.timeline.reload()
     steps.take(step(2))
     publish()
+    steps.check()
+
+
+@pytest.fixture
+def later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has a thread publish once the journal rests, as in a daemon."""
+    monkeypatch.setattr(journal, "publish_later", journal.Publisher().add)
+
+
+@pytest.mark.usefixtures("later")
+def test_git_sees_all_once_the_journal_rests(steps: Steps) -> None:
+    others = [Steps(steps.path.parent / name) for name in ("other", "third")]
+    for number in range(3):
+        for each in (steps, *others):
+            each.take(step(number))
+    for each in (steps, *others):
+        wait_until(lambda each=each: not each.store.repository.journal, "published")
+        assert each.git("fsck", "--strict", "--connectivity-only") == b""
+        for tree in each.answered:
+            each.git("cat-file", "-e", tree.hex())
+        each.check()
+    for each in others:
+        each.store.close()
+
+
+def test_a_closed_journal_publishes_nothing(steps: Steps, publish: Callable[[], None]) -> None:
+    steps.take(step(0))
+    steps.store.repository.journal.close()
+    publish()
+    assert not [*(steps.path / "objects").glob("??/*")]
+    steps.kill()
     steps.check()
 
 

@@ -203,7 +203,7 @@ def test_a_pack_with_an_index_of_version_1(tmp_path: Path) -> None:
 def test_git_finds_our_own_packs_as_we_do(tmp_path: Path) -> None:
     repository = ShadowRepository(str(tmp_path / "store"))
     with ObjectBatch(repository) as batch:
-        ids = [batch.blob(b"%d" % at) for at in range(400)]
+        ids = [batch.blob(b"%d" % at) for at in range(600)]
         batch.commit()
     assert repository.packs.among(ids) == set(ids)
     index = Path(files(tmp_path / "store" / "objects")[0]).read_bytes()
