@@ -12,6 +12,7 @@ import pytest
 
 from snapd.agents.table import AGENTS
 from tests.cli.running import Home
+from tests.support.published import until_published
 
 SETTINGS = {
     ".claude/settings.json": '{\n\t"model": "x",  \n\t"hooks": {"Stop": [{"hooks": [{"type": "command"}]}]}\n}',
@@ -63,6 +64,8 @@ def use(user: Home) -> str:
     event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "p", "cwd": project}
     user.run(project, "hook", "claude", stdin=json.dumps(event).encode(), env={"SNAPD_HOOK_SECONDS": "60"})
     user.track(project)
+    for store in Path(user.at("home/.local/share/snapd/snapshot")).iterdir():
+        until_published(store)
     return project
 
 
