@@ -151,11 +151,17 @@ class _Zygote:
                 start_new_session=True,
             )
         self._turn = threading.Lock()
+        self._asked = 0
 
     def ask(self, question: dict[str, Any], descriptors: list[int]) -> int:
         with self._turn:
-            socket.send_fds(self._connection, [json.dumps(question).encode()], descriptors)
-            return int(self._connection.recv(_MOST_BYTES))
+            self._asked += 1
+            socket.send_fds(self._connection, [json.dumps({**question, "number": self._asked}).encode()], descriptors)
+            while True:
+                # a command whose time is over leaves its answer here for the next one
+                number, answer = map(int, self._connection.recv(_MOST_BYTES).split())
+                if number == self._asked:
+                    return answer
 
     def end(self) -> None:
         self._connection.close()
@@ -185,8 +191,8 @@ def _serve(connection: socket.socket) -> Callable[[], int] | None:
             return None
         question = json.loads(data)
         if "wait" in question:
-            connection.send(str(_status(question["wait"])).encode())
-        elif _fork(connection, orphaned=question["orphaned"]) == 0:
+            connection.send(b"%d %d" % (question["number"], _status(question["wait"])))
+        elif _fork(connection, question["number"], orphaned=question["orphaned"]) == 0:
             connection.close()
             return _become(question, descriptors)
         for descriptor in descriptors:
@@ -200,15 +206,15 @@ def _status(pid: int) -> int:
         return _UNKNOWN
 
 
-def _fork(connection: socket.socket, *, orphaned: bool) -> int:
-    """Forks, and answers with the new process's id; gives 0 in it."""
+def _fork(connection: socket.socket, number: int, *, orphaned: bool) -> int:
+    """Forks, and answers the question of this number with the new process's id; gives 0 in it."""
     between = os.fork() if orphaned else 0
     if between:
         os.waitpid(between, 0)
         return between
     child = os.fork()
     if child:
-        connection.send(str(child).encode())
+        connection.send(b"%d %d" % (number, child))
         if orphaned:
             os._exit(0)
     return child
