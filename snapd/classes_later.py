@@ -19,7 +19,15 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_WITH_SLOTS = ("snapd.model.", "snapd.store.", "snapd.worktree.", "snapd.core.compare.", "snapd.core.review.")
+_WITH_SLOTS = (
+    "snapd.model.snapshot",
+    "snapd.model.trees",
+    "snapd.worktree.state.",
+    "snapd.worktree.snapshot.",
+    "snapd.store.objects.",
+    "snapd.core.compare.",
+    "snapd.core.review.",
+)
 _define: Callable[..., Any] = attrs.define
 _COMPLETING = threading.RLock()
 """Held while a class is completed: other threads that need it wait."""
