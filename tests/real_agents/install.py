@@ -109,3 +109,9 @@ def _fill(agent: Agent, folder: Path) -> None:
     size = sum(path.lstat().st_size for path in folder.rglob("*")) >> 20
     if size > agent.most_mib:
         raise NotInstalled(f"it takes {size} MiB; {agent.most_mib} MiB are allowed")
+
+
+def version(agent: Agent) -> str:
+    """The version of an agent that is installed: of the package that has its program."""
+    wanted = json.loads((PACKAGES / agent.name / "package.json").read_text())["dependencies"]
+    return str(next(iter(wanted.values())))

@@ -1,0 +1,1 @@
+"""The products whose undo is tried, one module each."""

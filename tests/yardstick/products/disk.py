@@ -1,0 +1,151 @@
+"""Products with no agent: the calls are carried out here, on the disk."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import ClassVar
+
+from ..place import Place, end_group
+from ..scenario import Scenario, Turn, Undo
+from .product import Gate, NotOffered, Product, Refused, wait_until
+
+
+class Disk(Product):
+    """Carries out the calls of an agent itself."""
+
+    _command: subprocess.Popen[str] | None = None
+    _killed = False
+
+    def open(self) -> None:
+        """Nothing is to be started."""
+
+    def turn(self, turn: Turn, gate: Gate) -> None:
+        self._killed = False
+        for call in turn.calls:
+            if call[0] == "shell":
+                self._shell(call[1])
+            elif call[0] == "hold":
+                self._shell(gate.command)
+            elif call[0] == "pause":
+                gate.reached.touch()
+                wait_until(gate.passed.exists, "the person")
+            else:
+                words = ("write", *call[1:]) if call[0] != "edit" else ("replace", *call[1:])
+                self.place.person([words])
+            if self._killed:
+                return
+
+    def _shell(self, command: str) -> None:
+        self._command = subprocess.Popen(
+            ["bash", "-c", command],
+            cwd=self.place.start,
+            env=self.place.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            text=True,
+        )
+        self._command.wait()
+
+    def kill(self) -> None:
+        self._killed = True
+        if self._command is not None and self._command.poll() is None:
+            end_group(self._command)
+
+
+class GitStash(Disk):
+    """The habit of people who have git alone: a stash of all before each turn, which is applied to go back."""
+
+    name = "git-stash"
+    undo_with = "`git reset --hard`, `git clean -fd`, `git stash pop --index`"
+    stores = ("project/.git/objects",)
+    excluded: ClassVar[dict[str, str]] = {
+        "no-git": "https://git-scm.com/docs/git-stash",
+        "ignored": "https://git-scm.com/docs/git-stash",
+        "empty-folder": "https://git-scm.com/docs/gitfaq",
+    }
+
+    def __init__(self, place: Place, scenario: Scenario) -> None:
+        super().__init__(place, scenario)
+        # for each turn that can still be taken back: whether there was something to stash
+        self._stashed: list[bool] = []
+
+    @classmethod
+    def install(cls, cache: Path) -> str:
+        return subprocess.run(["git", "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
+
+    def turn(self, turn: Turn, gate: Gate) -> None:
+        if self.scenario.has_git:
+            before = self._git("rev-parse", "-q", "--verify", "refs/stash", fails=True)
+            self._git("stash", "push", "-q", "--include-untracked")
+            made = before != self._git("rev-parse", "-q", "--verify", "refs/stash", fails=True)
+            if made:
+                self._git("stash", "apply", "-q", "--index")
+            self._stashed.append(made)
+        super().turn(turn, gate)
+
+    def undo(self, undo: Undo) -> None:
+        if not self.scenario.has_git:
+            raise Refused(self._git("stash", "list", fails=True))
+        if undo.way == "only" or len(self.scenario.sessions) > 1:
+            raise NotOffered("an undo of one turn alone")
+        for _ in range(1 if undo.way == "last" else len(self._stashed) - undo.turn + 1):
+            self._git("reset", "-q", "--hard")
+            self._git("clean", "-q", "-fd")
+            if self._stashed.pop():
+                self._git("stash", "pop", "-q", "--index")
+
+    def _git(self, *arguments: str, fails: bool = False) -> str:
+        done = self.place.run(["git", *arguments], cwd=self.place.project)
+        if done.returncode and not fails:
+            raise Refused(done.stdout.strip())
+        return done.stdout.strip()
+
+
+class Perfect(Disk):
+    """Has a copy of the folder before each turn, and can be told what is right: for the tests of the suite."""
+
+    name = "perfect"
+    undo_with = "a copy of the whole folder"
+
+    def turn(self, turn: Turn, gate: Gate) -> None:
+        shutil.copytree(self.place.project, self.place.above / f"copy-{turn.number}", symlinks=True)
+        super().turn(turn, gate)
+
+    def undo(self, undo: Undo) -> None:
+        copies = sorted(self.place.above.glob("copy-*"))
+        number = len(copies) if undo.way == "last" else undo.turn
+        _replace(self.place.project, self.place.above / f"copy-{number}")
+
+
+class Idle(Disk):
+    """Takes nothing back: for the tests of the suite."""
+
+    name = "idle"
+    undo_with = "nothing"
+
+    def undo(self, undo: Undo) -> None:
+        """Does nothing, and does not say so."""
+
+
+class Wipe(Disk):
+    """Deletes all: for the tests of the suite."""
+
+    name = "wipe"
+    undo_with = "an empty folder"
+
+    def undo(self, undo: Undo) -> None:
+        _replace(self.place.project, None)
+
+
+def _replace(folder: Path, source: Path | None) -> None:
+    for item in folder.iterdir():
+        if item.is_dir() and not item.is_symlink():
+            shutil.rmtree(item)
+        else:
+            item.unlink()
+    if source is not None:
+        shutil.copytree(source, folder, symlinks=True, dirs_exist_ok=True)

@@ -1,0 +1,148 @@
+"""snapd, under each of the agents: its hooks are installed, and `snapd undo` takes back.
+
+The runner needs snapd for this module alone.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import ClassVar
+
+from tests.real_agents.agents.agent import Start
+from tests.real_agents.agents.claude import Claude
+from tests.real_agents.agents.codex import Codex
+from tests.real_agents.agents.gemini import Gemini
+from tests.real_agents.agents.opencode import OpenCode
+from tests.real_agents.agents.qwen import Qwen
+
+from ..place import LIMIT, end_group
+from ..scenario import Redo, Turn, Undo
+from .agent import AgentProduct
+from .product import Gate, Refused
+
+_SNAPD = str(Path(sys.executable).with_name("snapd"))
+
+
+class Snapd(AgentProduct):
+    """The agent runs without a terminal, once for each turn."""
+
+    undo_with = "`snapd undo --message`, `snapd redo`"
+    stores = ("data",)
+    excluded: ClassVar[dict[str, str]] = {"ignored": "docs/undo.md", "git-moves": "docs/undo.md"}
+
+    @classmethod
+    def install(cls, cache: Path) -> str:
+        from importlib.metadata import version
+
+        return f"{version('snapd')} with {cls.agent.name} {super().install(cache)}"
+
+    def open(self) -> None:
+        self.place.environment |= {
+            "SNAPD_DATA_DIR": str(self.place.above / "data"),
+            "SNAPD_RUNTIME_DIR": str(self.place.above / "run"),
+            "SNAPD_HOOK_SECONDS": "30",
+        }
+        super().open()
+        self._messages: dict[int, str] = {}
+        self._sessions: dict[str, str] = {}
+        self._undone: list[list[int]] = []
+        self._run("agent", "install", self.agent.name)
+
+    def turn(self, turn: Turn, gate: Gate) -> None:
+        self.prepare(turn, gate)
+        session = self._sessions.get(turn.session)
+        start = Start(turn.prompt, session is not None, False, "hooks", session)
+        self._agent = subprocess.Popen(
+            [self.agent.name, *self.agent.arguments(start)],
+            cwd=self.place.start,
+            env=self.place.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=(self.place.above / "run" / f"turn-{turn.number}").open("wb"),
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            text=True,
+        )
+        try:
+            self._agent.wait(LIMIT)
+        finally:
+            end_group(self._agent)
+        for entry in json.loads(self._run("log", "--json", "-n", "0"))["entries"]:
+            if entry.get("text") == turn.prompt:
+                self._messages[turn.number] = entry["messageId"]
+                self._sessions[turn.session] = entry["sessionId"]
+
+    def kill(self) -> None:
+        end_group(self._agent)
+
+    def _run(self, *arguments: str) -> str:
+        done = self.place.run([_SNAPD, *arguments])
+        if done.returncode:
+            raise Refused(done.stdout)
+        return done.stdout
+
+    def restart(self) -> None:
+        self._run("stop")
+
+    def undo(self, undo: Undo) -> None:
+        turns = [act.number for act in self.scenario.acts if isinstance(act, Turn) and act.session == undo.session]
+        gone = {number for numbers in self._undone for number in numbers}
+        left = [number for number in turns if number not in gone and number in self._messages]
+        if not left:
+            raise Refused("no turn is in its log")
+        chosen = {"last": left[-1:], "only": [undo.turn], "to": [each for each in left if each >= undo.turn]}[undo.way]
+        words = []
+        for number in reversed(chosen):
+            try:
+                self._run("undo", "--message", self._messages[number], "--yes")
+            except Refused as refused:
+                words.append(str(refused))
+        self._undone.append(chosen)
+        if words:
+            raise Refused(" ".join(words))
+
+    def redo(self, redo: Redo) -> None:
+        for _ in self._undone.pop() if self._undone else [0]:
+            self._run("redo", "--yes")
+
+    def close(self) -> None:
+        if (self.place.above / "run" / "daemon.sock").exists():
+            self.place.run([_SNAPD, "stop"])
+        super().close()
+
+
+class SnapdClaude(Snapd):
+    """Under Claude Code."""
+
+    name = "snapd-claude"
+    agent = Claude()
+
+
+class SnapdCodex(Snapd):
+    """Under Codex."""
+
+    name = "snapd-codex"
+    agent = Codex()
+
+
+class SnapdOpenCode(Snapd):
+    """Under OpenCode."""
+
+    name = "snapd-opencode"
+    agent = OpenCode()
+
+
+class SnapdGemini(Snapd):
+    """Under Gemini CLI."""
+
+    name = "snapd-gemini"
+    agent = Gemini()
+
+
+class SnapdQwen(Snapd):
+    """Under Qwen Code."""
+
+    name = "snapd-qwen"
+    agent = Qwen()
