@@ -33,12 +33,13 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "snapd-agents"
 
 
-def install(agent: Agent, cache: Path) -> Path:
+def install(agent: Agent, cache: Path, packages: Path | None = None) -> Path:
     """Installs an agent, if that version is not there already.
 
     Args:
         agent: to install.
         cache: a folder; made if it is not there.
+        packages: what has the folder that says what to install; None for ours.
 
     Returns:
         The folder that has the agent's `node_modules`.
@@ -47,14 +48,15 @@ def install(agent: Agent, cache: Path) -> Path:
         NotInstalled: npm failed, what came is not what the lock file says, or it is larger than it should be.
     """
     target = cache / agent.name
-    stamp = _stamp(agent)
+    locked = (packages or PACKAGES) / agent.name
+    stamp = _stamp(locked)
     with _alone(cache):
         if (target / _STAMP).is_file() and (target / _STAMP).read_text() == stamp:
             return target
         print(f"installing {agent.name} into {target}", flush=True)
         made = Path(tempfile.mkdtemp(prefix="making-", dir=cache))
         try:
-            _fill(agent, made)
+            _fill(agent, locked, made)
             (made / _STAMP).write_text(stamp)
             shutil.rmtree(target, ignore_errors=True)
             made.rename(target)
@@ -63,11 +65,11 @@ def install(agent: Agent, cache: Path) -> Path:
     return target
 
 
-def _stamp(agent: Agent) -> str:
+def _stamp(locked: Path) -> str:
     """Changes whenever what is installed does."""
     digest = hashlib.sha256(" ".join(_NPM).encode())
     for name in _FILES:
-        digest.update((PACKAGES / agent.name / name).read_bytes())
+        digest.update((locked / name).read_bytes())
     return digest.hexdigest()
 
 
@@ -86,9 +88,9 @@ def _packages(lock: Path) -> dict[str, str]:
     return {name: found["integrity"] for name, found in packages.items() if name}
 
 
-def _fill(agent: Agent, folder: Path) -> None:
+def _fill(agent: Agent, locked: Path, folder: Path) -> None:
     for name in _FILES:
-        shutil.copy(PACKAGES / agent.name / name, folder)
+        shutil.copy(locked / name, folder)
     try:
         # what npm keeps for the next time would be as large again
         command = [*_NPM, "--cache", str(folder / "npm")]
@@ -100,8 +102,8 @@ def _fill(agent: Agent, folder: Path) -> None:
     except subprocess.CalledProcessError as error:
         raise NotInstalled(f"npm failed: {error.stderr.strip()[-2000:]}") from None
     shutil.rmtree(folder / "npm")
-    came, locked = _packages(folder / "node_modules/.package-lock.json"), _packages(folder / "package-lock.json")
-    foreign = [name for name, integrity in came.items() if locked.get(name) != integrity]
+    came, known = _packages(folder / "node_modules/.package-lock.json"), _packages(folder / "package-lock.json")
+    foreign = [name for name, integrity in came.items() if known.get(name) != integrity]
     if foreign:
         raise NotInstalled(f"the lock file has no such {', '.join(foreign)}")
     if not (folder / agent.program).is_file():
@@ -111,7 +113,8 @@ def _fill(agent: Agent, folder: Path) -> None:
         raise NotInstalled(f"it takes {size} MiB; {agent.most_mib} MiB are allowed")
 
 
-def version(agent: Agent) -> str:
+def version(agent: Agent, packages: Path | None = None) -> str:
     """The version of an agent that is installed: of the package that has its program."""
-    wanted = json.loads((PACKAGES / agent.name / "package.json").read_text())["dependencies"]
-    return str(next(iter(wanted.values())))
+    wanted = json.loads(((packages or PACKAGES) / agent.name / "package.json").read_text())["dependencies"]
+    # a package may stand under another's name
+    return str(next(iter(wanted.values()))).rpartition("@")[2].removesuffix("-linux-x64")

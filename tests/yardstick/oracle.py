@@ -17,14 +17,20 @@ _TOKEN = re.compile(rb"mine-[a-z0-9]+")
 """What marks text of the person, which must not be lost."""
 _MOST = 4
 """Differences that are named."""
-_GIT = (
+_REFS = ("refs/heads", "refs/tags", "refs/remotes", "refs/stash")
+_ALL = "set of all refs"
+_OBJECTS = "number of objects"
+_WHOLE = (_ALL.encode(), _OBJECTS.encode())
+"""What a product may add to in the user's `.git`, except where a scenario says that it must not."""
+_GIT: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("HEAD", ("symbolic-ref", "-q", "HEAD")),
-    ("refs", ("for-each-ref", "--format=%(refname) %(objectname)")),
+    ("refs", ("for-each-ref", "--format=%(refname) %(objectname)", *_REFS)),
+    (_ALL, ("for-each-ref", "--format=%(refname) %(objectname)")),
     ("index", ("ls-files", "--stage")),
     ("stash", ("reflog", "show", "--format=%H", "refs/stash")),
     ("reflog", ("reflog", "show", "--format=%H", "HEAD")),
     ("config", ("config", "--local", "--list")),
-    ("objects of its refs", ("rev-list", "--all", "--count")),
+    ("history", ("rev-list", "--branches", "--tags", "--remotes", "--count")),
 )
 
 
@@ -38,8 +44,12 @@ class Entry:
     mtime: int = 0
     inode: int = 0
 
-    def same(self, other: Entry | None) -> bool:
-        return other is not None and (self.kind, self.data, self.mode) == (other.kind, other.data, other.mode)
+    def same(self, other: Entry | None, *, whole_git: bool = False) -> bool:
+        if other is None or (self.kind, self.mode) != (other.kind, other.mode):
+            return False
+        if self.kind == "git":
+            return _parts(self, whole=whole_git) == _parts(other, whole=whole_git)
+        return self.data == other.data
 
 
 Tree = Mapping[bytes, Entry]
@@ -112,11 +122,13 @@ def _git_state(path: bytes) -> bytes:
         # a reflog also has a line for a move to where HEAD is already
         kept = [line for at, line in enumerate(said) if name != "reflog" or at == 0 or line != said[at - 1]]
         lines.append(name.encode() + b"\0" + b"\n".join(kept))
-    return b"\1".join(lines)
+    objects = sum(len(files) for _, _, files in os.walk(os.path.join(path, b"objects")))
+    return b"\1".join([*lines, b"%s\0%d" % (_OBJECTS.encode(), objects)])
 
 
-def _parts(state: bytes) -> dict[bytes, bytes]:
-    return dict(line.split(b"\0", 1) for line in state.split(b"\1"))
+def _parts(entry: Entry, *, whole: bool) -> dict[bytes, bytes]:
+    parts = dict(line.split(b"\0", 1) for line in entry.data.split(b"\1"))
+    return {name: value for name, value in parts.items() if whole or name not in _WHOLE}
 
 
 def tokens(trees: Iterable[Tree]) -> set[bytes]:
@@ -151,7 +163,7 @@ def _wanted_entry(value: Any, old: Entry | None) -> Entry:
     return Entry("file", data, int(value["mode"], 8) if "mode" in value else mode)
 
 
-def compare(there: Tree, want: Tree, before: Tree, *, mtimes: bool) -> Difference:
+def compare(there: Tree, want: Tree, before: Tree, *, mtimes: bool = False, whole_git: bool = False) -> Difference:
     """What is wrong with a folder.
 
     Args:
@@ -159,6 +171,7 @@ def compare(there: Tree, want: Tree, before: Tree, *, mtimes: bool) -> Differenc
         want: what it must be.
         before: what it was before the undo.
         mtimes: whether files that were right before must keep their time.
+        whole_git: whether nothing may be added to `.git`, such as refs of the product's own.
     """
     problems = []
     for path in sorted({*there, *want}):
@@ -170,7 +183,7 @@ def compare(there: Tree, want: Tree, before: Tree, *, mtimes: bool) -> Differenc
                 problems.append(f"{name} is there")
         elif now is None:
             problems.append(f"{name} is missing")
-        elif not now.same(right):
+        elif not now.same(right, whole_git=whole_git):
             problems.append(_unlike(name, now, right, before.get(path)))
         elif mtimes and now.kind == "file" and now.same(old := before.get(path)) and old is not None:
             if now.mtime != old.mtime:
@@ -187,8 +200,9 @@ def _unlike(name: str, now: Entry, right: Entry, before: Entry | None) -> str:
     if now.kind != right.kind:
         return f"{name} is a {now.kind}"
     if now.kind == "git":
-        have, should = _parts(now.data), _parts(right.data)
-        return f"{name}: another {', '.join(key.decode() for key in should if have.get(key) != should[key])}"
+        have, should = _parts(now, whole=True), _parts(right, whole=True)
+        changed = [key.decode() for key in should if have.get(key) != should[key]]
+        return f"{name}: another {', '.join(changed)}"
     if now.data == right.data:
         return f"{name} has mode {now.mode:o}"
     if now.same(before):

@@ -187,11 +187,12 @@ class _Play:
         git = (now if self._scenario.moves_git else self._trees["start"]).get(b".git")
         want = wanted(self._trees[expected.base], expected, git)
         there = self._copy()
-        wrong = compare(there, want, now, mtimes=self._scenario.mtimes)
+        scenario = self._scenario
+        wrong = compare(there, want, now, mtimes=scenario.mtimes, whole_git=scenario.whole_git)
         if not wrong.problems and not wrong.lost:
             return
         if self._refused:
-            changed = compare(there, now, now, mtimes=False)
+            changed = compare(there, now, now)
             if not changed.problems:
                 raise _Ended("refused", self._refused)
             raise _Ended(*self._judge(wrong, there, f"; says: {self._refused}"))

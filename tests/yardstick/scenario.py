@@ -120,6 +120,7 @@ class Scenario:
         has_git: whether the project is a git repository.
         moves_git: whether agent or person change `.git`; it has to be as they left it then.
         mtimes: whether files that need no change must keep their time, too.
+        whole_git: whether nothing may be added to `.git`, such as refs of the product's own.
         size: of the disk that the project is on, MiB; 0 for any.
     """
 
@@ -133,6 +134,7 @@ class Scenario:
     has_git: bool = True
     moves_git: bool = False
     mtimes: bool = False
+    whole_git: bool = False
     size: int = 0
 
     @property

@@ -19,6 +19,10 @@ from ..scenario import Scenario, Turn, Words, path_bytes
 from .product import Gate, Product
 
 
+PACKAGES = Path(__file__).parents[1] / "packages"
+"""What npm installs of agents that `tests/real_agents` does not have: versions and hashes."""
+
+
 class AgentProduct(Product):
     """A product whose undo belongs to an agent, or works beside one.
 
@@ -36,8 +40,9 @@ class AgentProduct(Product):
 
     @classmethod
     def install(cls, cache: Path) -> str:
-        cls.program = install.install(cls.agent, cache) / cls.agent.program
-        return install.version(cls.agent)
+        ours = PACKAGES if (PACKAGES / cls.agent.name).is_dir() else None
+        cls.program = install.install(cls.agent, cache, ours) / cls.agent.program
+        return install.version(cls.agent, ours)
 
     def open(self) -> None:
         self.model = self.until.enter_context(running())

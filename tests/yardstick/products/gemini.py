@@ -1,0 +1,181 @@
+"""Gemini CLI with its `/rewind` and its `/restore`, and Qwen Code, which is made from it and has the latter."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import time
+from collections.abc import Callable
+from typing import ClassVar
+
+from tests.real_agents.agents.gemini import Gemini
+from tests.real_agents.agents.qwen import Qwen
+
+from ..place import LIMIT
+from ..scenario import Turn, Undo
+from .agent import AgentProduct
+from .product import Gate, Hung, NotOffered, Refused, wait_until
+from .terminal import Terminal
+
+_REWIND = "https://geminicli.com/docs/cli/rewind/"
+_RESTORE = "https://geminicli.com/docs/cli/checkpointing/"
+_QWEN = "https://qwenlm.github.io/qwen-code-docs/en/users/features/checkpointing/"
+_ONCE = "llow once"
+_RESTORED = "Restored project to the state before the tool call"
+_FEEDBACK = re.compile(r"((?:Smart revert|Cannot revert|Error reading|An unexpected error).*)")
+
+
+class GeminiCli(AgentProduct):
+    """In its full-screen interface; the person allows each call once."""
+
+    name = "gemini"
+    undo_with = "`/rewind`, “Rewind conversation and revert code changes”"
+    agent = Gemini()
+    stores = ("home/.gemini/history", "home/.gemini/tmp/*/checkpoints")
+    excluded: ClassVar[dict[str, str]] = {"shell": _REWIND, "person": _REWIND}
+    # tools whose calls have a checkpoint before the person allows them
+    _saved: ClassVar[str] = ""
+    _arguments: ClassVar[tuple[str, ...]] = ()
+
+    def open(self) -> None:
+        super().open()
+        self._terminals: dict[str, Terminal] = {}
+        self._known = 0
+        # the first checkpoint of each turn
+        self._first: dict[int, str] = {}
+
+    def settings(self) -> dict[str, str]:
+        ((name, text),) = super().settings().items()
+        known = json.loads(text)
+        known["general"]["checkpointing"] = {"enabled": bool(self._saved)}
+        return {name: json.dumps(known)}
+
+    def terminal(self, session: str, *more: str) -> Terminal:
+        """The session's terminal, which is opened where it is not."""
+        if session not in self._terminals:
+            command = [self.agent.name, *self._arguments, *more]
+            self._terminals[session] = Terminal(self.place, session, command)
+            self._terminals[session].wait_for("Type your message")
+        return self._terminals[session]
+
+    def checkpoints(self) -> list[str]:
+        """Those that there are, oldest first."""
+        return sorted(path.stem for path in self.place.home.glob(".*/tmp/*/checkpoints/*.json"))
+
+    def turn(self, turn: Turn, gate: Gate) -> None:
+        self.prepare(turn, gate)
+        terminal = self.terminal(turn.session)
+        before, asked = set(self.checkpoints()), len(self.model.asked)
+        self.enter(terminal, turn.prompt, lambda: len(self.model.asked) > asked)
+        deadline = time.monotonic() + LIMIT
+        while turn.answer not in terminal.screen():
+            if not terminal.is_open():
+                del self._terminals[turn.session]
+                break
+            if _ONCE in terminal.screen():
+                self._allow(terminal)
+            if time.monotonic() > deadline:
+                raise Hung(f"turn {turn.number}\n{terminal.screen()}")
+            time.sleep(0.05)
+        new = sorted(set(self.checkpoints()) - before)
+        if new:
+            self._first[turn.number] = new[0]
+
+    def _allow(self, terminal: Terminal) -> None:
+        asked = len(self.model.asked)
+        if self._saved and re.search(rf"\? +({self._saved})", terminal.screen()):
+            # a person takes longer to read what is asked
+            with contextlib.suppress(Hung):
+                wait_until(lambda: len(self.checkpoints()) > self._known, "a checkpoint", 10.0)
+            self._known = len(self.checkpoints())
+        terminal.press("Enter")
+        with contextlib.suppress(Hung):
+            wait_until(lambda: len(self.model.asked) > asked or _ONCE not in terminal.screen(), "the call", 2.0)
+
+    def enter(self, terminal: Terminal, text: str, is_done: Callable[[], bool]) -> None:
+        """Types a text, and presses Enter until something is seen: right after a text, Enter counts as a part of it."""
+        terminal.press("C-u")
+        terminal.type(text)
+        deadline = time.monotonic() + LIMIT
+        while not is_done():
+            time.sleep(0.2)
+            terminal.press("Enter")
+            with contextlib.suppress(Hung):
+                wait_until(is_done, "", 3.0)
+            if time.monotonic() > deadline:
+                raise Hung(f"{text}\n{terminal.screen()}")
+
+    def kill(self) -> None:
+        (terminal,) = self._terminals.values()
+        os.kill(terminal.pid(), signal.SIGKILL)
+
+    def restart(self) -> None:
+        ((session, terminal),) = self._terminals.items()
+        self.enter(terminal, "/quit", lambda: not terminal.is_open())
+        del self._terminals[session]
+
+    def undo(self, undo: Undo) -> None:
+        if undo.way == "only":
+            raise NotOffered("one turn alone: it goes back to before a prompt")
+        turns = [act for act in self.scenario.acts if isinstance(act, Turn) and act.session == undo.session]
+        self.go_back(next(each for each in turns if each.number == undo.turn) if undo.way == "to" else turns[-1])
+
+    def go_back(self, turn: Turn) -> None:
+        """Takes back a turn, and all that followed in its session."""
+        terminal = self.terminal(turn.session, "--resume", "latest")
+        self.enter(terminal, "/rewind", lambda: "Stay at current position" in terminal.screen())
+        terminal.press_until("Up", f"● {turn.prompt}")
+        terminal.press_until("Enter", "Confirm Rewind")
+        if "revert code changes" not in terminal.screen():
+            terminal.press_until("Escape", "Confirm Rewind", gone=True)
+            raise Refused("No code changes to revert.")
+        terminal.press_until("Enter", "Confirm Rewind", gone=True)
+        terminal.wait_for("workspace (/directory)")
+        words = _FEEDBACK.findall(terminal.screen())
+        if words:
+            raise Refused(" ".join(words))
+
+    def close(self) -> None:
+        for terminal in self._terminals.values():
+            terminal.close()
+        super().close()
+
+
+class GeminiRestore(GeminiCli):
+    """With checkpoints on, which its user has to set."""
+
+    name = "gemini-restore"
+    undo_with = "`/restore` to the first checkpoint of the turn"
+    excluded: ClassVar[dict[str, str]] = {"shell": _RESTORE}
+    _saved = "Edit|WriteFile"
+
+    def go_back(self, turn: Turn) -> None:
+        terminal = self.terminal(turn.session)
+        if turn.number not in self._first:
+            raise Refused(f"no checkpoint: `/restore` lists {len(self.checkpoints())}, and none of this turn")
+        seen = (_RESTORED, "✕", "Could not", "Error")
+        command = f"/restore {self._first[turn.number]}"
+        self.enter(terminal, command, lambda: any(each in terminal.screen() for each in seen))
+        if _RESTORED not in terminal.screen():
+            lines = [line.strip() for line in terminal.screen().splitlines()]
+            raise Refused(" ".join(line for line in lines if any(each in line for each in seen[1:])))
+        # it makes the same call again: asks whether it may, or does not ask
+        with contextlib.suppress(Hung):
+            wait_until(lambda: _ONCE in terminal.screen() or "→ Accepted" in terminal.screen(), "", 5.0)
+        if _ONCE in terminal.screen():
+            terminal.press_until("Escape", _ONCE, gone=True)
+
+
+class QwenCode(GeminiRestore):
+    """Qwen Code; the setting for checkpoints has no effect in this version, but the argument has."""
+
+    name = "qwen"
+    agent = Qwen()
+    stores = ("home/.qwen/history", "home/.qwen/tmp/*/checkpoints")
+    excluded: ClassVar[dict[str, str]] = {"shell": _QWEN}
+    # the tool `edit` has none: its program looks for `replace`, as Gemini CLI calls it
+    _saved = "WriteFile"
+    _arguments = ("--checkpointing",)
