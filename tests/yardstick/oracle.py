@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .scenario import Expect, path_bytes
+from .scenario import path_bytes
 
 _TOKEN = re.compile(rb"mine-[a-z0-9]+")
 """What marks text of the person, which must not be lost."""
@@ -136,10 +136,10 @@ def tokens(trees: Iterable[Tree]) -> set[bytes]:
     return {token for tree in trees for entry in tree.values() for token in _TOKEN.findall(entry.data)}
 
 
-def wanted(base: Tree, expected: Expect, git: Entry | None) -> dict[bytes, Entry]:
+def wanted(base: Tree, paths: Mapping[str, Any], git: Entry | None) -> dict[bytes, Entry]:
     """The tree that must be there: a copied one, except for what a scenario says, and with some state of git."""
     tree = dict(base)
-    for name, value in expected.paths.items():
+    for name, value in paths.items():
         path = path_bytes(name)
         if value is False:
             for each in [each for each in tree if each == path or each.startswith(path + b"/")]:
@@ -163,7 +163,7 @@ def _wanted_entry(value: Any, old: Entry | None) -> Entry:
     return Entry("file", data, int(value["mode"], 8) if "mode" in value else mode)
 
 
-def compare(there: Tree, want: Tree, before: Tree, *, mtimes: bool = False, whole_git: bool = False) -> Difference:
+def compare(there: Tree, want: Tree, before: Tree, mtimes: bool = False, whole_git: bool = False) -> Difference:
     """What is wrong with a folder.
 
     Args:

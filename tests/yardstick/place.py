@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,6 +27,7 @@ _INIT = """
 git init -q -b main
 git config user.name person
 git config user.email person@example.com
+git config gc.auto 0
 git add -A
 git commit -q -m begun
 """
@@ -103,17 +106,20 @@ class Place:
 
     def size_of(self, *patterns: str) -> int:
         """How many bytes the files of some patterns below it have."""
-        found = {path for pattern in patterns for path in self.above.glob(pattern)}
-        found |= {below for path in found for below in path.rglob("*")}
-        return sum(path.lstat().st_size for path in found if path.is_file() and not path.is_symlink())
+        total = 0
+        for path in {path for pattern in patterns for path in self.above.glob(pattern)}:
+            for below, _, names in os.walk(path):
+                for name in names:
+                    # a product may still tidy up
+                    with contextlib.suppress(FileNotFoundError):
+                        total += os.lstat(os.path.join(below, name)).st_size
+        return total
 
 
 def end_group(process: subprocess.Popen[str]) -> None:
     """Ends a process that was started here, and all that it has started in its group."""
-    try:
-        os.killpg(process.pid, 9)
-    except ProcessLookupError:
-        pass
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 

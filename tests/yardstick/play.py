@@ -185,20 +185,24 @@ class _Play:
     def _check(self, expected: Expect) -> None:
         now = self._trees["now"]
         git = (now if self._scenario.moves_git else self._trees["start"]).get(b".git")
-        want = wanted(self._trees[expected.base], expected, git)
         there = self._copy()
         scenario = self._scenario
-        wrong = compare(there, want, now, mtimes=scenario.mtimes, whole_git=scenario.whole_git)
-        if not wrong.problems and not wrong.lost:
+        choices = [expected.paths] if expected.instead is None else [expected.paths, expected.instead]
+        found = [
+            compare(there, wanted(self._trees[expected.base], paths, git), now, scenario.mtimes, scenario.whole_git)
+            for paths in choices
+        ]
+        changed = bool(compare(there, now, now).problems)
+        if any(not wrong.problems and not wrong.lost for wrong in found):
+            if changed:
+                # it said what it left, and left it rightly
+                self._refused = ""
             return
-        if self._refused:
-            changed = compare(there, now, now)
-            if not changed.problems:
-                raise _Ended("refused", self._refused)
-            raise _Ended(*self._judge(wrong, there, f"; says: {self._refused}"))
-        raise _Ended(*self._judge(wrong, there, ""))
+        if self._refused and not changed:
+            raise _Ended("refused", self._refused)
+        raise _Ended(*self._judge(found[0], f"; says: {self._refused}" if self._refused else ""))
 
-    def _judge(self, wrong: Difference, there: Tree, says: str) -> tuple[Verdict, str]:
+    def _judge(self, wrong: Difference, says: str) -> tuple[Verdict, str]:
         problems = "; ".join(wrong.problems) + says
         if not wrong.lost:
             return "wrong", problems

@@ -96,10 +96,12 @@ class Expect:
         base: "start", "now" (before the last undo or redo) or "turn" and a number (after it and what the person did
             until the next act).
         paths: what is different from it, as in the file.
+        instead: what may be different from it as well, instead of that.
     """
 
     base: str
     paths: Mapping[str, Any]
+    instead: Mapping[str, Any] | None = None
 
 
 Act: TypeAlias = Turn | Person | Undo | Redo | Restart | Expect
@@ -205,7 +207,7 @@ def _act(counter: _Counter, table: dict[str, Any]) -> Act:
     elif table.pop("restart", False):
         act = Restart()
     else:
-        act = Expect(table.pop("from", "start"), table.pop("expect"))
+        act = Expect(table.pop("from", "start"), table.pop("expect"), table.pop("or", None))
     if table:
         raise ValueError(f"unknown: {', '.join(table)}")
     return act

@@ -57,10 +57,10 @@ class Disk(Product):
 
 
 class GitStash(Disk):
-    """The habit of people who have git alone: a stash of all before each turn, which is applied to go back."""
+    """The habit of people who have git alone: they stash all before a turn and apply that at once, and later again."""
 
     name = "git-stash"
-    undo_with = "`git reset --hard`, `git clean -fd`, `git stash pop --index`"
+    undo_with = "`git reset --hard`, `git clean -fd`, `git stash apply --index`"
     stores = ("project/.git/objects",)
     excluded: ClassVar[dict[str, str]] = {
         "no-git": "https://git-scm.com/docs/git-stash",
@@ -70,8 +70,8 @@ class GitStash(Disk):
 
     def __init__(self, place: Place, scenario: Scenario) -> None:
         super().__init__(place, scenario)
-        # for each turn that can still be taken back: whether there was something to stash
-        self._stashed: list[bool] = []
+        # the stash of each turn that can still be taken back; empty where there was nothing to stash
+        self._stashes: list[str] = []
 
     @classmethod
     def install(cls, cache: Path) -> str:
@@ -79,30 +79,35 @@ class GitStash(Disk):
 
     def turn(self, turn: Turn, gate: Gate) -> None:
         if self.scenario.has_git:
-            before = self._git("rev-parse", "-q", "--verify", "refs/stash", fails=True)
+            before = self._stash()
             self._git("stash", "push", "-q", "--include-untracked")
-            made = before != self._git("rev-parse", "-q", "--verify", "refs/stash", fails=True)
+            made = self._stash() if self._stash() != before else ""
             if made:
                 self._git("stash", "apply", "-q", "--index")
-            self._stashed.append(made)
+                # it is known by its hash, and out of the way of the agent and the person
+                self._git("stash", "drop", "-q")
+            self._stashes.append(made)
         super().turn(turn, gate)
 
     def undo(self, undo: Undo) -> None:
         if not self.scenario.has_git:
-            raise Refused(self._git("stash", "list", fails=True))
+            self._git("stash", "list")
         if undo.way == "only" or len(self.scenario.sessions) > 1:
             raise NotOffered("an undo of one turn alone")
-        for _ in range(1 if undo.way == "last" else len(self._stashed) - undo.turn + 1):
+        for _ in range(1 if undo.way == "last" else len(self._stashes) - undo.turn + 1):
             self._git("reset", "-q", "--hard")
             self._git("clean", "-q", "-fd")
-            if self._stashed.pop():
-                self._git("stash", "pop", "-q", "--index")
+            made = self._stashes.pop()
+            if made:
+                self._git("stash", "apply", "-q", "--index", made)
 
-    def _git(self, *arguments: str, fails: bool = False) -> str:
-        done = self.place.run(["git", *arguments], cwd=self.place.project)
-        if done.returncode and not fails:
+    def _stash(self) -> str:
+        return self.place.run(["git", "rev-parse", "-q", "--verify", "refs/stash"], cwd=self.place.project).stdout
+
+    def _git(self, *arguments: str) -> None:
+        done = self.place.run(["git", *(argument.strip() for argument in arguments)], cwd=self.place.project)
+        if done.returncode:
             raise Refused(done.stdout.strip())
-        return done.stdout.strip()
 
 
 class Perfect(Disk):
