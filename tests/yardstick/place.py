@@ -73,25 +73,25 @@ class Place:
             env={**self.environment, **(more or {})},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stderr=subprocess.PIPE,
             text=True,
             errors="replace",
             start_new_session=True,
         )
         try:
-            output, _ = process.communicate(timeout=LIMIT)
+            output, errors = process.communicate(timeout=LIMIT)
         except subprocess.TimeoutExpired:
             end_group(process)
             process.communicate()
             raise
-        return subprocess.CompletedProcess(command, process.returncode, output)
+        return subprocess.CompletedProcess(command, process.returncode, output, errors)
 
     def person(self, operations: Iterable[Words]) -> None:
         """Has the person do something to the project, on the disk, as an editor or a shell does."""
         for what, *words in operations:
             if what == "sh":
                 done = self.run(["sh", "-ec", words[0]], cwd=self.project)
-                assert done.returncode == 0, f"{words[0]}: {done.stdout}"
+                assert done.returncode == 0, f"{words[0]}: {done.stderr}"
                 continue
             path = os.path.join(os.fsencode(self.project), path_bytes(words[0]))
             os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -138,7 +138,7 @@ def new_place(scenario: Scenario) -> Iterator[Place]:
             size = f"size={scenario.size}m,mode=755"
             done = place.run(["mount", "-t", "tmpfs", "-o", size, "none", str(place.project)], cwd=above)
             if done.returncode:
-                raise NoRoom(done.stdout.strip())
+                raise NoRoom(done.stderr.strip())
             mounted = True
         place.person([("write", name, text) for name, text in _FILES.items()])
         if scenario.has_git:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import itertools
 import re
 import subprocess
 import threading
@@ -14,6 +16,7 @@ from typing import Literal, TypeAlias
 
 from .oracle import Difference, Tree, compare, copy_tree, tokens, wanted
 from .place import LIMIT, NoRoom, Place, new_place
+from .products.disk import Disk
 from .products.product import Gate, Hung, NotOffered, Product, Refused, wait_until
 from .scenario import Act, Expect, Person, Redo, Restart, Scenario, Turn, Undo
 
@@ -41,6 +44,30 @@ class Result:
     turn_seconds: float = 0.0
     disk: int = 0
     excluded: str = ""
+
+
+class NotDone(Exception):
+    """The agent did not do in a turn what the scenario says: then nothing can be said of the undo."""
+
+
+class _Reference(Disk):
+    """Does the turns, to see what must have come of them."""
+
+    name = "reference"
+
+    def undo(self, undo: Undo) -> None:
+        raise NotOffered("an undo")
+
+
+@functools.cache
+def _references(scenario: Scenario) -> dict[str, Tree]:
+    """The folder after each turn that comes before the first undo and is not cut short."""
+    acts = [*itertools.takewhile(lambda act: not isinstance(act, Undo), scenario.acts)]
+    with new_place(scenario) as place:
+        play = _Play(dataclasses.replace(scenario, acts=tuple(acts)), _Reference(place, scenario), place)
+        play.all()
+    killed = {f"turn{act.number}" for act in acts if isinstance(act, Turn) and act.killed}
+    return {name: tree for name, tree in play.turns.items() if name not in killed}
 
 
 class _Ended(Exception):
@@ -94,9 +121,11 @@ class _Play:
         self._scenario = scenario
         self._product = product
         self._place = place
-        self._trees: dict[str, Tree] = {}
+        self.trees: dict[str, Tree] = {}
         self._refused = ""
         self._turn = ""
+        self.turns: dict[str, Tree] = {}
+        self._undone: list[list[Turn]] = []
 
     def all(self) -> None:
         """Plays all acts.
@@ -108,11 +137,11 @@ class _Play:
         try:
             try:
                 product.open()
-                self._trees["start"] = self._copy()
+                self.trees["start"] = self._copy()
                 for act in self._scenario.acts:
                     self._act(act)
                     if not isinstance(act, Undo | Redo | Expect | Restart) and self._turn:
-                        self._trees[self._turn] = self._copy()
+                        self.trees[self._turn] = self._copy()
             finally:
                 self.disk = product.disk()
                 product.close()
@@ -163,14 +192,24 @@ class _Play:
         if turn.meanwhile or turn.killed:
             person.start()
         self._product.turn(turn, gate)
+        self._product.done.append(turn)
         if person.ident is not None:
             person.join(LIMIT * 2)
         self.turn_seconds += time.monotonic() - begun - waited[0]
         if failed:
             raise failed[0]
+        self.turns[self._turn] = there = self._copy()
+        if isinstance(self._product, _Reference):
+            return
+        reference = _references(self._scenario).get(self._turn)
+        if reference is not None:
+            git = {path: entry for path, entry in there.items() if entry.kind == "git"}
+            wrong = compare(there, {**reference, **git}, there)
+            if wrong.problems:
+                raise NotDone(f"turn {turn.number}: {'; '.join(wrong.problems)}")
 
     def _take_back(self, act: Undo | Redo) -> None:
-        self._trees["now"] = self._copy()
+        self.trees["now"] = self._copy()
         begun = time.monotonic()
         try:
             if isinstance(act, Undo):
@@ -181,15 +220,20 @@ class _Play:
             self._refused = str(refused) or "(no words)"
         finally:
             self.seconds += time.monotonic() - begun
+        if isinstance(act, Undo):
+            self._undone.append(self._product.chosen(act))
+            self._product.done = [turn for turn in self._product.done if turn not in self._undone[-1]]
+        else:
+            self._product.done = sorted([*self._product.done, *self._undone.pop()], key=lambda turn: turn.number)
 
     def _check(self, expected: Expect) -> None:
-        now = self._trees["now"]
-        git = (now if self._scenario.moves_git else self._trees["start"]).get(b".git")
+        now = self.trees["now"]
+        git = (now if self._scenario.moves_git else self.trees["start"]).get(b".git")
         there = self._copy()
         scenario = self._scenario
         choices = [expected.paths] if expected.instead is None else [expected.paths, expected.instead]
         found = [
-            compare(there, wanted(self._trees[expected.base], paths, git), now, scenario.mtimes, scenario.whole_git)
+            compare(there, wanted(self.trees[expected.base], paths, git), now, scenario.mtimes, scenario.whole_git)
             for paths in choices
         ]
         changed = bool(compare(there, now, now).problems)

@@ -15,7 +15,14 @@ from .products.product import Product
 from .scenario import Scenario
 
 VERDICTS = ("right", "wrong", "lost", "refused", "not offered", "not run")
-_SHORT = {"right": "right", "wrong": "wrong", "lost": "**lost**", "refused": "refused", "not offered": "–", "not run": "?"}
+_SHORT = {
+    "right": "right",
+    "wrong": "wrong",
+    "lost": "**lost**",
+    "refused": "refused",
+    "not offered": "–",
+    "not run": "?",
+}
 
 
 def write(
@@ -83,7 +90,7 @@ def _markdown(
 def _cell(result: Result | None) -> str:
     if result is None:
         return ""
-    return _SHORT[result.verdict] + ("\\*" if result.excluded else "")
+    return _SHORT.get(result.verdict, result.verdict) + ("\\*" if result.excluded else "")
 
 
 def _amounts(results: list[Result]) -> str:

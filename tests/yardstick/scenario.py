@@ -139,6 +139,9 @@ class Scenario:
     whole_git: bool = False
     size: int = 0
 
+    def __hash__(self) -> int:
+        return hash(self.name)
+
     @property
     def sessions(self) -> list[str]:
         return sorted({act.session for act in self.acts if isinstance(act, Turn)})

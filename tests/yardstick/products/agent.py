@@ -14,10 +14,9 @@ from tests.real_agents.model import script
 from tests.real_agents.model.server import Model, running
 from tests.real_agents.scenarios.actions import Action, Edit, Read, Shell, Write
 
-from ..place import Place
-from ..scenario import Scenario, Turn, Words, path_bytes
+from tests.yardstick.place import Place
+from tests.yardstick.scenario import Scenario, Turn, Words, path_bytes
 from .product import Gate, Product
-
 
 PACKAGES = Path(__file__).parents[1] / "packages"
 """What npm installs of agents that `tests/real_agents` does not have: versions and hashes."""

@@ -10,13 +10,14 @@ from typing import ClassVar
 
 from tests.real_agents.agents.claude import Claude
 
-from ..scenario import Turn, Undo
+from tests.yardstick.scenario import Turn, Undo
 from .agent import AgentProduct
 from .product import Gate, NotOffered, Refused, wait_until
 from .terminal import Terminal
 
 _PAGE = "https://code.claude.com/docs/en/checkpointing"
 _MENU = "Restore the code and/or conversation"
+_READY = "bypass permissions on"
 _CHOICES = "Restore to the point before you sent"
 _WORDS = ("Can't restore", "can't be restored", "The code will be", "Failed", "Error", "does not affect")
 
@@ -52,10 +53,11 @@ class ClaudeCode(AgentProduct):
         if session not in self._terminals:
             command = ["claude", "--permission-mode", "bypassPermissions", *more]
             made = self._terminals[session] = Terminal(self.place, session, command)
-            made.wait_for("❯ No, exit")
-            made.press_until("Down", "❯ Yes")
-            made.press_until("Enter", "Yes, I accept", gone=True)
-            made.wait_for("❯")
+            # it asks whether it really may do all, the first time
+            if made.wait_for("❯ No, exit", _READY) != _READY:
+                made.press_until("Down", "❯ Yes")
+                made.press_until("Enter", "Yes, I accept", gone=True)
+                made.wait_for(_READY)
         return self._terminals[session]
 
     def turn(self, turn: Turn, gate: Gate) -> None:
@@ -85,8 +87,7 @@ class ClaudeCode(AgentProduct):
     def undo(self, undo: Undo) -> None:
         if undo.way == "only":
             raise NotOffered("one turn alone: `/rewind` goes back to before a prompt")
-        turns = [act for act in self.scenario.acts if isinstance(act, Turn) and act.session == undo.session]
-        turn = next(each for each in turns if each.number == undo.turn) if undo.way == "to" else turns[-1]
+        turn = self.chosen(undo)[0]
         terminal = self._terminal(undo.session)
         terminal.press("C-u")
         terminal.type("/rewind")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.real_agents.agents.codex import Codex
 
-from ..scenario import Turn, Undo
+from tests.yardstick.scenario import Turn, Undo
 from .agent import AgentProduct
 from .product import Gate, NotOffered
 

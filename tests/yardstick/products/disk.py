@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import ClassVar
 
-from ..place import Place, end_group
-from ..scenario import Scenario, Turn, Undo
+from tests.yardstick.place import Place, end_group
+from tests.yardstick.scenario import Scenario, Turn, Undo
 from .product import Gate, NotOffered, Product, Refused, wait_until
 
 
@@ -94,7 +94,7 @@ class GitStash(Disk):
             self._git("stash", "list")
         if undo.way == "only" or len(self.scenario.sessions) > 1:
             raise NotOffered("an undo of one turn alone")
-        for _ in range(1 if undo.way == "last" else len(self._stashes) - undo.turn + 1):
+        for _ in self.chosen(undo):
             self._git("reset", "-q", "--hard")
             self._git("clean", "-q", "-fd")
             made = self._stashes.pop()
@@ -102,12 +102,13 @@ class GitStash(Disk):
                 self._git("stash", "apply", "-q", "--index", made)
 
     def _stash(self) -> str:
-        return self.place.run(["git", "rev-parse", "-q", "--verify", "refs/stash"], cwd=self.place.project).stdout
+        command = ["git", "rev-parse", "-q", "--verify", "refs/stash"]
+        return self.place.run(command, cwd=self.place.project).stdout.strip()
 
     def _git(self, *arguments: str) -> None:
-        done = self.place.run(["git", *(argument.strip() for argument in arguments)], cwd=self.place.project)
+        done = self.place.run(["git", *arguments], cwd=self.place.project)
         if done.returncode:
-            raise Refused(done.stdout.strip())
+            raise Refused(done.stderr.strip())
 
 
 class Perfect(Disk):
@@ -121,9 +122,7 @@ class Perfect(Disk):
         super().turn(turn, gate)
 
     def undo(self, undo: Undo) -> None:
-        copies = sorted(self.place.above.glob("copy-*"))
-        number = len(copies) if undo.way == "last" else undo.turn
-        _replace(self.place.project, self.place.above / f"copy-{number}")
+        _replace(self.place.project, self.place.above / f"copy-{self.chosen(undo)[0].number}")
 
 
 class Idle(Disk):

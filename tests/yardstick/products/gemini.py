@@ -14,8 +14,8 @@ from typing import ClassVar
 from tests.real_agents.agents.gemini import Gemini
 from tests.real_agents.agents.qwen import Qwen
 
-from ..place import LIMIT
-from ..scenario import Turn, Undo
+from tests.yardstick.place import LIMIT
+from tests.yardstick.scenario import Turn, Undo
 from .agent import AgentProduct
 from .product import Gate, Hung, NotOffered, Refused, wait_until
 from .terminal import Terminal
@@ -120,8 +120,7 @@ class GeminiCli(AgentProduct):
     def undo(self, undo: Undo) -> None:
         if undo.way == "only":
             raise NotOffered("one turn alone: it goes back to before a prompt")
-        turns = [act for act in self.scenario.acts if isinstance(act, Turn) and act.session == undo.session]
-        self.go_back(next(each for each in turns if each.number == undo.turn) if undo.way == "to" else turns[-1])
+        self.go_back(self.chosen(undo)[0])
 
     def go_back(self, turn: Turn) -> None:
         """Takes back a turn, and all that followed in its session."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import re
 import subprocess
@@ -12,8 +13,8 @@ from typing import Any, ClassVar
 
 from tests.real_agents.agents.opencode import OpenCode
 
-from ..place import LIMIT, end_group
-from ..scenario import Redo, Turn, Undo
+from tests.yardstick.place import LIMIT, end_group
+from tests.yardstick.scenario import Redo, Turn, Undo
 from .agent import AgentProduct
 from .product import Gate, NotOffered, Refused, wait_until
 
@@ -33,7 +34,6 @@ class OpenCodeServer(AgentProduct):
     def open(self) -> None:
         super().open()
         self._sessions: dict[str, str] = {}
-        self._reverted: dict[str, str] = {}
         self._starts = 0
         self._start()
 
@@ -75,7 +75,7 @@ class OpenCodeServer(AgentProduct):
         part = {"type": "text", "text": turn.prompt}
         try:
             self._ask("POST", f"/session/{self._sessions[turn.session]}/message", {"parts": [part]})
-        except OSError:
+        except (OSError, http.client.HTTPException):
             if not turn.killed:
                 raise
             self._start()
@@ -92,21 +92,13 @@ class OpenCodeServer(AgentProduct):
         if undo.way == "only":
             raise NotOffered("one turn alone: `/undo` goes back to before a message")
         session = self._sessions[undo.session]
-        asked = [each["info"]["id"] for each in self._messages(session) if each["info"]["role"] == "user"]
-        known = asked.index(self._reverted[session]) if session in self._reverted else len(asked)
-        turns = [act for act in self.scenario.acts if isinstance(act, Turn) and act.session == undo.session]
-        at = known - 1 if undo.way == "last" else [each.number for each in turns].index(undo.turn)
-        self._ask("POST", f"/session/{session}/revert", {"messageID": asked[at]})
-        self._reverted[session] = asked[at]
+        prompt = self.chosen(undo)[0].prompt
+        asked = [each for each in self._ask("GET", f"/session/{session}/message") if each["info"]["role"] == "user"]
+        found = next(each for each in asked if any(part.get("text") == prompt for part in each["parts"]))
+        self._ask("POST", f"/session/{session}/revert", {"messageID": found["info"]["id"]})
 
     def redo(self, redo: Redo) -> None:
-        session = self._sessions[redo.session]
-        self._reverted.pop(session, None)
-        self._ask("POST", f"/session/{session}/unrevert")
-
-    def _messages(self, session: str) -> list[Any]:
-        messages: list[Any] = self._ask("GET", f"/session/{session}/message")
-        return messages
+        self._ask("POST", f"/session/{self._sessions[redo.session]}/unrevert")
 
     def close(self) -> None:
         end_group(self._server)

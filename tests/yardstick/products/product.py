@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from ..place import LIMIT, Place
-from ..scenario import Redo, Scenario, Turn, Undo
+from tests.yardstick.place import LIMIT, Place
+from tests.yardstick.scenario import Redo, Scenario, Turn, Undo
 
 
 class NotOffered(Exception):
@@ -62,6 +62,8 @@ class Product(ABC):
     def __init__(self, place: Place, scenario: Scenario) -> None:
         self.place = place
         self.scenario = scenario
+        # turns that are done and not taken back, oldest first; the runner keeps it
+        self.done: list[Turn] = []
 
     @classmethod
     def install(cls, cache: Path) -> str:
@@ -95,6 +97,18 @@ class Product(ABC):
     def redo(self, redo: Redo) -> None:
         """Has what was taken back last done again; raises as `undo` does."""
         raise NotOffered("a redo")
+
+    def chosen(self, undo: Undo) -> list[Turn]:
+        """The turns that an undo is about, oldest first."""
+        turns = [turn for turn in self.done if turn.session == undo.session]
+        if undo.way == "last":
+            turns = turns[-1:]
+        elif undo.way == "to":
+            turns = [turn for turn in turns if turn.number >= undo.turn]
+        else:
+            turns = [turn for turn in turns if turn.number == undo.turn]
+        assert turns, undo
+        return turns
 
     def disk(self) -> int:
         """Bytes that it keeps for the undo."""

@@ -18,8 +18,8 @@ from tests.real_agents.agents.gemini import Gemini
 from tests.real_agents.agents.opencode import OpenCode
 from tests.real_agents.agents.qwen import Qwen
 
-from ..place import LIMIT, end_group
-from ..scenario import Redo, Turn, Undo
+from tests.yardstick.place import LIMIT, end_group
+from tests.yardstick.scenario import Redo, Turn, Undo
 from .agent import AgentProduct
 from .product import Gate, Refused
 
@@ -29,7 +29,7 @@ _SNAPD = str(Path(sys.executable).with_name("snapd"))
 class Snapd(AgentProduct):
     """The agent runs without a terminal, once for each turn."""
 
-    undo_with = "`snapd undo --message`, `snapd redo`"
+    undo_with = "`snapd undo --message`, `snapd redo --all`"
     stores = ("data",)
     excluded: ClassVar[dict[str, str]] = {"ignored": "docs/undo.md", "git-moves": "docs/undo.md"}
 
@@ -48,7 +48,6 @@ class Snapd(AgentProduct):
         super().open()
         self._messages: dict[int, str] = {}
         self._sessions: dict[str, str] = {}
-        self._undone: list[list[int]] = []
         self._run("agent", "install", self.agent.name)
 
     def turn(self, turn: Turn, gate: Gate) -> None:
@@ -56,7 +55,7 @@ class Snapd(AgentProduct):
         session = self._sessions.get(turn.session)
         start = Start(turn.prompt, session is not None, False, "hooks", session)
         self._agent = subprocess.Popen(
-            [self.agent.name, *self.agent.arguments(start)],
+            [self.agent.name, *self.arguments(start)],
             cwd=self.place.start,
             env=self.place.environment,
             stdin=subprocess.DEVNULL,
@@ -74,38 +73,36 @@ class Snapd(AgentProduct):
                 self._messages[turn.number] = entry["messageId"]
                 self._sessions[turn.session] = entry["sessionId"]
 
+    def arguments(self, start: Start) -> list[str]:
+        """The agent's, so that it asks for nothing."""
+        return self.agent.arguments(start)
+
     def kill(self) -> None:
         end_group(self._agent)
 
     def _run(self, *arguments: str) -> str:
         done = self.place.run([_SNAPD, *arguments])
         if done.returncode:
-            raise Refused(done.stdout)
+            raise Refused(done.stderr + done.stdout)
         return done.stdout
 
     def restart(self) -> None:
         self._run("stop")
 
     def undo(self, undo: Undo) -> None:
-        turns = [act.number for act in self.scenario.acts if isinstance(act, Turn) and act.session == undo.session]
-        gone = {number for numbers in self._undone for number in numbers}
-        left = [number for number in turns if number not in gone and number in self._messages]
-        if not left:
-            raise Refused("no turn is in its log")
-        chosen = {"last": left[-1:], "only": [undo.turn], "to": [each for each in left if each >= undo.turn]}[undo.way]
         words = []
-        for number in reversed(chosen):
+        for turn in reversed(self.chosen(undo)):
+            if turn.number not in self._messages:
+                raise Refused("the turn is not in its log")
             try:
-                self._run("undo", "--message", self._messages[number], "--yes")
+                self._run("undo", "--message", self._messages[turn.number], "--yes")
             except Refused as refused:
                 words.append(str(refused))
-        self._undone.append(chosen)
         if words:
             raise Refused(" ".join(words))
 
     def redo(self, redo: Redo) -> None:
-        for _ in self._undone.pop() if self._undone else [0]:
-            self._run("redo", "--yes")
+        self._run("redo", "--all", "--session", self._sessions[redo.session], "--yes")
 
     def close(self) -> None:
         if (self.place.above / "run" / "daemon.sock").exists():
@@ -118,6 +115,15 @@ class SnapdClaude(Snapd):
 
     name = "snapd-claude"
     agent = Claude()
+
+    def open(self) -> None:
+        self.place.environment["IS_SANDBOX"] = "1"
+        super().open()
+
+    def arguments(self, start: Start) -> list[str]:
+        # some commands are asked for even where all are allowed
+        may = ["--permission-mode", "bypassPermissions"]
+        return ["--print", start.prompt, *(["--resume", start.session] if start.session else []), *may]
 
 
 class SnapdCodex(Snapd):

@@ -6,7 +6,7 @@ import subprocess
 import time
 from collections.abc import Sequence
 
-from ..place import LIMIT, Place
+from tests.yardstick.place import LIMIT, Place
 from .product import Hung, wait_until
 
 
