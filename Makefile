@@ -14,6 +14,8 @@
 # make soak: agents, editors, a user, maintenance and kills on one daemon, and whole histories taken back in any order, all of
 #   it checked; MINUTES=n (10), SEED=n.
 # make agents: real agents, installed once, at work for a scripted model; ONLY="claude day" (agents, scenarios), AGENTS=folder.
+# make yardstick: other products' undo and snapd's in the same scenarios, into a table; ONLY="scenarios", PRODUCT="names",
+#   OUTPUT=folder (build/yardstick), KEEP=folder for what went wrong, SAME_AS=results.json of another run, JOBS=n, AGENTS=folder.
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
@@ -41,7 +43,7 @@ SPLIT = $(if $(PART),--part $(PART)) $(if $(RECORD),--record-durations)
 # where it is set, each of the two thousand processes that the tests start would compile snapd anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-machines test test-long test-python test-long-python test-typescript test-long-typescript durations sweep fuzz soak agents bench bench-guard scale install lint lint-python lint-typescript format generate dist docs executable release release-check lock clean node page vsix e2e e2e-vscode e2e-web e2e-neovim
+.PHONY: demo demo-machines test test-long test-python test-long-python test-typescript test-long-typescript durations sweep fuzz soak agents yardstick bench bench-guard scale install lint lint-python lint-typescript format generate dist docs executable release release-check lock clean node page vsix e2e e2e-vscode e2e-web e2e-neovim
 
 demo-machines: install
 	$(BIN)/python clients/python/demo_machines.py
@@ -99,6 +101,11 @@ soak: install
 
 agents: install
 	scripts/with-node $(BIN)/python -m tests.real_agents $(ONLY) $(if $(AGENTS),--cache "$(AGENTS)")
+
+yardstick: install
+	scripts/with-node $(BIN)/python -m tests.yardstick $(if $(ONLY),--only $(ONLY)) $(if $(PRODUCT),--product $(PRODUCT)) \
+		$(if $(OUTPUT),--output "$(OUTPUT)") $(if $(KEEP),--keep "$(KEEP)") $(if $(SAME_AS),--same-as "$(SAME_AS)") \
+		$(if $(JOBS),--jobs $(JOBS)) $(if $(AGENTS),--cache "$(AGENTS)")
 
 install: $(STAMP)
 

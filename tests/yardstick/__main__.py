@@ -52,7 +52,7 @@ def main() -> int:
         options.keep.mkdir(parents=True, exist_ok=True)
     runs = [(scenarios[name], PRODUCTS[product]) for name in options.only or scenarios for product in versions]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = list(pool.map(lambda run: _run(*run, options.keep), runs))
+        results = list(pool.map(lambda run: _run(run[0], run[1], options.keep), runs))
     done = [result for result in results if result is not None]
     write(options.output, done, scenarios, PRODUCTS, versions)
     print(f"{len(done)} results in {options.output}")

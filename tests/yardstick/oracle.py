@@ -185,9 +185,8 @@ def compare(there: Tree, want: Tree, before: Tree, mtimes: bool = False, whole_g
             problems.append(f"{name} is missing")
         elif not now.same(right, whole_git=whole_git):
             problems.append(_unlike(name, now, right, before.get(path)))
-        elif mtimes and now.kind == "file" and now.same(old := before.get(path)) and old is not None:
-            if now.mtime != old.mtime:
-                problems.append(f"{name} has another time")
+        elif mtimes and now.kind == "file" and path in before and now.same(before[path]):
+            problems += [] if now.mtime == before[path].mtime else [f"{name} has another time"]
     gone = sorted(tokens([want]) - tokens([there]))
     lost = [token.decode() for token in gone]
     if b".git" in want and b".git" not in there:

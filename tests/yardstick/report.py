@@ -15,14 +15,7 @@ from .products.product import Product
 from .scenario import Scenario
 
 VERDICTS = ("right", "wrong", "lost", "refused", "not offered", "not run")
-_SHORT = {
-    "right": "right",
-    "wrong": "wrong",
-    "lost": "**lost**",
-    "refused": "refused",
-    "not offered": "–",
-    "not run": "?",
-}
+_SHORT = {"lost": "**lost**", "not offered": "-"}
 
 
 def write(
@@ -78,7 +71,7 @@ def _markdown(
     for name in names:
         kept = [each for each in results if each.product == name and each.verdict not in ("not offered", "not run")]
         many = by_both.get(("many-files", name))
-        yield f"| {name} | {_amounts(kept)} | {_amounts([many] if many in kept and many else [])} |"
+        yield f"| {name} | {_amounts(kept)} | {_amounts([many] if many in kept and many is not None else [])} |"
     yield "\n## Notes\n"
     for result in sorted(results, key=lambda each: (names.index(each.product), each.scenario)):
         if result.verdict not in ("right", "not offered"):

@@ -13,9 +13,9 @@ from tests.real_agents.agents.codex import Codex
 from tests.real_agents.model import script
 from tests.real_agents.model.server import Model, running
 from tests.real_agents.scenarios.actions import Action, Edit, Read, Shell, Write
-
 from tests.yardstick.place import Place
 from tests.yardstick.scenario import Scenario, Turn, Words, path_bytes
+
 from .product import Gate, Product
 
 PACKAGES = Path(__file__).parents[1] / "packages"

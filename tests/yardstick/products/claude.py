@@ -9,13 +9,15 @@ import signal
 from typing import ClassVar
 
 from tests.real_agents.agents.claude import Claude
-
 from tests.yardstick.scenario import Turn, Undo
+
 from .agent import AgentProduct
 from .product import Gate, NotOffered, Refused, wait_until
 from .terminal import Terminal
 
 _PAGE = "https://code.claude.com/docs/en/checkpointing"
+_MARK = "\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT}"
+"""Before what is chosen, and before a prompt."""
 _MENU = "Restore the code and/or conversation"
 _READY = "bypass permissions on"
 _CHOICES = "Restore to the point before you sent"
@@ -54,8 +56,8 @@ class ClaudeCode(AgentProduct):
             command = ["claude", "--permission-mode", "bypassPermissions", *more]
             made = self._terminals[session] = Terminal(self.place, session, command)
             # it asks whether it really may do all, the first time
-            if made.wait_for("❯ No, exit", _READY) != _READY:
-                made.press_until("Down", "❯ Yes")
+            if made.wait_for(f"{_MARK} No, exit", _READY) != _READY:
+                made.press_until("Down", f"{_MARK} Yes")
                 made.press_until("Enter", "Yes, I accept", gone=True)
                 made.wait_for(_READY)
         return self._terminals[session]
@@ -65,7 +67,7 @@ class ClaudeCode(AgentProduct):
         terminal = self._terminal(turn.session)
         terminal.press("C-u")
         terminal.type(turn.prompt)
-        terminal.press_until("Enter", f"❯ {turn.prompt}\n\n")
+        terminal.press_until("Enter", f"{_MARK} {turn.prompt}\n\n")
         wait_until(lambda: turn.answer in terminal.screen() or not terminal.is_open(), f"turn {turn.number}")
         if not terminal.is_open():
             del self._terminals[turn.session]
@@ -93,13 +95,13 @@ class ClaudeCode(AgentProduct):
         terminal.type("/rewind")
         terminal.press_until("Enter", _MENU)
         # in the conversation above, a prompt begins its line
-        terminal.press_until("Up", f"  ❯ {turn.prompt}")
+        terminal.press_until("Up", f"  {_MARK} {turn.prompt}")
         terminal.press_until("Enter", _CHOICES)
         words = [line.strip() for line in terminal.screen().splitlines() if any(word in line for word in _WORDS)]
         if "Restore code" not in terminal.screen():
             terminal.press_until("Escape", _MENU, gone=True)
             raise Refused(" ".join(words))
-        terminal.press_until("Up", "❯ 1. Restore code and conversation")
+        terminal.press_until("Up", f"{_MARK} 1. Restore code and conversation")
         terminal.press_until("Enter", _CHOICES, gone=True)
         warned = [word for word in words if "The code will be" not in word]
         if warned:

@@ -6,8 +6,8 @@ import subprocess
 from pathlib import Path
 
 from tests.real_agents.agents.codex import Codex
-
 from tests.yardstick.scenario import Turn, Undo
+
 from .agent import AgentProduct
 from .product import Gate, NotOffered
 

@@ -11,11 +11,12 @@ import time
 from collections.abc import Callable
 from typing import ClassVar
 
+from tests.real_agents.agents.agent import Agent
 from tests.real_agents.agents.gemini import Gemini
 from tests.real_agents.agents.qwen import Qwen
-
 from tests.yardstick.place import LIMIT
 from tests.yardstick.scenario import Turn, Undo
+
 from .agent import AgentProduct
 from .product import Gate, Hung, NotOffered, Refused, wait_until
 from .terminal import Terminal
@@ -33,7 +34,7 @@ class GeminiCli(AgentProduct):
 
     name = "gemini"
     undo_with = "`/rewind`, “Rewind conversation and revert code changes”"
-    agent = Gemini()
+    agent: ClassVar[Agent] = Gemini()
     stores = ("home/.gemini/history", "home/.gemini/tmp/*/checkpoints")
     excluded: ClassVar[dict[str, str]] = {"shell": _REWIND, "person": _REWIND}
     # tools whose calls have a checkpoint before the person allows them

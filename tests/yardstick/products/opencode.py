@@ -11,10 +11,11 @@ import urllib.request
 from pathlib import Path
 from typing import Any, ClassVar
 
+from tests.real_agents.agents.agent import Agent
 from tests.real_agents.agents.opencode import OpenCode
-
 from tests.yardstick.place import LIMIT, end_group
 from tests.yardstick.scenario import Redo, Turn, Undo
+
 from .agent import AgentProduct
 from .product import Gate, NotOffered, Refused, wait_until
 
@@ -27,7 +28,7 @@ class OpenCodeServer(AgentProduct):
 
     name = "opencode"
     undo_with = "`/undo`: `POST /session/ID/revert` with the message; `/redo`: `unrevert`"
-    agent = OpenCode()
+    agent: ClassVar[Agent] = OpenCode()
     stores = ("home/.local/share/opencode/snapshot",)
     excluded: ClassVar[dict[str, str]] = {"no-git": _PAGE, "ignored": _PAGE, "large": _PAGE}
 

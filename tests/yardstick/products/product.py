@@ -66,8 +66,8 @@ class Product(ABC):
         self.done: list[Turn] = []
 
     @classmethod
-    def install(cls, cache: Path) -> str:
-        """Installs it, where it is not there; gives its version."""
+    def install(cls, cache: Path) -> str:  # noqa: ARG003 - some have nothing to install
+        """Installs it into a cache, where it is not there; gives its version."""
         return ""
 
     @abstractmethod
@@ -82,7 +82,7 @@ class Product(ABC):
         """Kills the agent in the middle of a turn, from another thread."""
         raise NotOffered("a kill")
 
-    def restart(self) -> None:
+    def restart(self) -> None:  # noqa: B027 - some have nothing to start again
         """Ends it, and starts it again with the same sessions."""
 
     @abstractmethod
@@ -114,7 +114,7 @@ class Product(ABC):
         """Bytes that it keeps for the undo."""
         return self.place.size_of(*self.stores)
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - some have started nothing
         """Ends all that it has started."""
 
 

@@ -17,9 +17,9 @@ from tests.real_agents.agents.codex import Codex
 from tests.real_agents.agents.gemini import Gemini
 from tests.real_agents.agents.opencode import OpenCode
 from tests.real_agents.agents.qwen import Qwen
-
 from tests.yardstick.place import LIMIT, end_group
 from tests.yardstick.scenario import Redo, Turn, Undo
+
 from .agent import AgentProduct
 from .product import Gate, Refused
 

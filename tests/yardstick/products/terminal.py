@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 
 from tests.yardstick.place import LIMIT, Place
+
 from .product import Hung, wait_until
 
 
