@@ -238,9 +238,8 @@ class _Play:
         ]
         changed = bool(compare(there, now, now).problems)
         if any(not wrong.problems and not wrong.lost for wrong in found):
-            if changed:
-                # it said what it left, and left it rightly
-                self._refused = ""
+            # what it said of what it left was right
+            self._refused = ""
             return
         if self._refused and not changed:
             raise _Ended("refused", self._refused)

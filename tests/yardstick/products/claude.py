@@ -21,7 +21,7 @@ _MARK = "\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT}"
 _MENU = "Restore the code and/or conversation"
 _READY = "bypass permissions on"
 _CHOICES = "Restore to the point before you sent"
-_WORDS = ("Can't restore", "can't be restored", "The code will be", "Failed", "Error", "does not affect")
+_WARNING = "\N{WARNING SIGN}"
 
 
 class ClaudeCode(AgentProduct):
@@ -97,18 +97,23 @@ class ClaudeCode(AgentProduct):
         # in the conversation above, a prompt begins its line
         terminal.press_until("Up", f"  {_MARK} {turn.prompt}")
         terminal.press_until("Enter", _CHOICES)
-        words = [line.strip() for line in terminal.screen().splitlines() if any(word in line for word in _WORDS)]
+        words = _words(terminal.screen())
         if "Restore code" not in terminal.screen():
             terminal.press_until("Escape", _MENU, gone=True)
-            raise Refused(" ".join(words))
+            raise Refused(words)
         terminal.press_until("Up", f"{_MARK} 1. Restore code and conversation")
         terminal.press_until("Enter", _CHOICES, gone=True)
-        warned = [word for word in words if "The code will be" not in word]
-        if warned:
-            raise Refused(" ".join(warned))
+        if _WARNING in words:
+            raise Refused(words)
 
     def close(self) -> None:
         for terminal in self._terminals.values():
             with contextlib.suppress(OSError):
                 terminal.close()
         super().close()
+
+
+def _words(screen: str) -> str:
+    """What the dialog says of the files: a line above the choices, and a warning below them."""
+    above = [line.strip() for line in screen.splitlines() if "The code will be" in line]
+    return " ".join([*above, *(screen[screen.index(_WARNING) :].split() if _WARNING in screen else [])])
