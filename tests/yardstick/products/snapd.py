@@ -31,7 +31,11 @@ class Snapd(AgentProduct):
 
     undo_with = "`snapd undo --message`, `snapd redo --all`"
     stores = ("data",)
-    excluded: ClassVar[dict[str, str]] = {"ignored": "docs/undo.md", "git-moves": "docs/undo.md"}
+    excluded: ClassVar[dict[str, str]] = {
+        "ignored": "docs/undo.md",
+        "nested": "docs/git.md",
+        "during-command": "docs/several-agents.md",
+    }
 
     @classmethod
     def install(cls, cache: Path) -> str:
