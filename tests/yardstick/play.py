@@ -21,7 +21,10 @@ from .products.product import Gate, Hung, NotOffered, Product, Refused, wait_unt
 from .scenario import Act, Expect, Person, Redo, Restart, Scenario, Turn, Undo
 
 Verdict: TypeAlias = Literal["right", "wrong", "lost", "refused", "not offered", "not run"]
-_CHANGING = re.compile(r"\b[0-9a-f]{7,64}\b|stash@\{\d+\}")
+_CHANGING = re.compile(
+    r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9a-f]{6,64}\b|\b\d\d:\d\d\b|\d{4}-\d\d-\d\dT[\d_:-]+Z"
+)
+"""Ids, times and hashes."""
 
 
 @dataclass(frozen=True)
