@@ -14,7 +14,7 @@ from typing import ClassVar
 from tests.real_agents.agents.agent import Agent
 from tests.real_agents.agents.gemini import Gemini
 from tests.real_agents.agents.qwen import Qwen
-from tests.yardstick.place import LIMIT
+from tests.yardstick.place import LIMIT, Place
 from tests.yardstick.scenario import Turn, Undo
 
 from .agent import AgentProduct
@@ -27,6 +27,11 @@ _QWEN = "https://qwenlm.github.io/qwen-code-docs/en/users/features/checkpointing
 _ONCE = "llow once"
 _RESTORED = "Restored project to the state before the tool call"
 _FEEDBACK = re.compile(r"((?:Smart revert|Cannot revert|Error reading|An unexpected error).*)")
+
+
+def beside(place: Place) -> list[str]:
+    """The arguments that let it write in the whole project, where it is started in a subfolder."""
+    return [] if place.start == place.project else ["--include-directories", str(place.project)]
 
 
 class GeminiCli(AgentProduct):
@@ -57,7 +62,7 @@ class GeminiCli(AgentProduct):
     def terminal(self, session: str, *more: str) -> Terminal:
         """The session's terminal, which is opened where it is not."""
         if session not in self._terminals:
-            command = [self.agent.name, *self._arguments, *more]
+            command = [self.agent.name, *self._arguments, *beside(self.place), *more]
             self._terminals[session] = Terminal(self.place, session, command)
             self._terminals[session].wait_for("Type your message")
         return self._terminals[session]

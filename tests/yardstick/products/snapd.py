@@ -21,6 +21,7 @@ from tests.yardstick.place import LIMIT, end_group
 from tests.yardstick.scenario import Redo, Turn, Undo
 
 from .agent import AgentProduct
+from .gemini import beside
 from .product import Gate, Refused
 
 _SNAPD = str(Path(sys.executable).with_name("snapd"))
@@ -150,9 +151,15 @@ class SnapdGemini(Snapd):
     name = "snapd-gemini"
     agent = Gemini()
 
+    def arguments(self, start: Start) -> list[str]:
+        return [*super().arguments(start), *beside(self.place)]
+
 
 class SnapdQwen(Snapd):
     """Under Qwen Code."""
 
     name = "snapd-qwen"
     agent = Qwen()
+
+    def arguments(self, start: Start) -> list[str]:
+        return [*super().arguments(start), *beside(self.place)]
