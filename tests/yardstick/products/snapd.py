@@ -100,7 +100,8 @@ class Snapd(AgentProduct):
             if turn.number not in self._messages:
                 raise Refused("the turn is not in its log")
             try:
-                self._run("undo", "--message", self._messages[turn.number], "--yes")
+                told = self._run("undo", "--message", self._messages[turn.number], "--yes")
+                words += [line for line in told.splitlines() if line.startswith("not in snapshots")]
             except Refused as refused:
                 words.append(str(refused))
         if words:
