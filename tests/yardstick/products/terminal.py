@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import subprocess
 import time
 from collections.abc import Sequence
@@ -18,7 +21,8 @@ class Terminal:
         self._place = place
         self._mux = ["tmux", "-S", str(place.above / "run" / f"tmux-{name}"), "-f", "/dev/null"]
         self._tmux("new-session", "-d", "-x", "110", "-y", "60", *command)
-        self._tmux("set-option", "-g", "history-limit", "20000")
+        # what tmux starts leads a group of its own
+        self._leader = self.pid()
 
     def _tmux(self, *arguments: str) -> str:
         done = subprocess.run(
@@ -71,4 +75,7 @@ class Terminal:
         return subprocess.run([*self._mux, "has-session"], capture_output=True, check=False).returncode == 0
 
     def close(self) -> None:
+        """Ends all of it: some programs outlive their terminal."""
         self._tmux("kill-server")
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._leader, signal.SIGKILL)
