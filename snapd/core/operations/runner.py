@@ -75,7 +75,8 @@ class Request:
     kind: OperationKind
     options: OperationOptions
     seen: Snapshot  # the work tree, as just captured
-    # the files that it may write. Ignored ones are captured first, since no snapshot has them.
+    # the files that it may write; of those to delete, others than these stay if they are ignored. Ignored ones are
+    # captured first, since no snapshot has them.
     writes: Iterable[RelPath]
     patch: Callable[[StartState], Patch]  # returns what files are to become
     forced: Iterable[RelPath] = ()  # ignored paths to capture in any case

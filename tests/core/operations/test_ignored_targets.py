@@ -231,6 +231,44 @@ def test_undo_of_a_step_that_made_a_file_that_is_ignored_by_now_leaves_it(tmp_pa
     assert bench.read()["x"] == b"2"
 
 
+RULES = [".gitignore", "out/.gitignore", ".snapd.toml"]
+
+
+@pytest.mark.parametrize("rules", RULES)
+def test_undo_of_steps_that_made_a_file_and_had_it_ignored(tmp_path: Path, rules: str) -> None:
+    text = b"exclude = ['out/x']\n" if rules == ".snapd.toml" else b"x\n"
+    bench = make(tmp_path, {"a": b""})
+    agents = Agents(bench)
+    session = agents.start()
+    agents.step(session, {"out/x": b"1"}, message="m")
+    agents.step(session, {"out/x": b"2"}, message="m")
+    agents.step(session, {rules: text}, message="m")
+    with_it = bench.read()
+    assert agents.revert(session, "m", dry_run=True) == {"out/x": "deleted", rules: "deleted"}
+    assert agents.revert(session, "m") == {"out/x": "deleted", rules: "deleted"}
+    assert bench.read() == {"a": b""}
+    assert not os.path.exists(bench.path("out"))
+    agents.redo(session, count=9)
+    assert bench.read() == with_it
+
+
+@pytest.mark.parametrize("on_conflict", ["merge", "overwrite"])
+def test_undo_of_steps_that_had_a_file_ignored_that_was_changed_since(tmp_path: Path, on_conflict: OnConflict) -> None:
+    bench = make(tmp_path, {"a": b""})
+    agents = Agents(bench)
+    session = agents.start()
+    agents.step(session, {"x": b"1"})
+    agents.step(session, {".gitignore": b"x\n"})
+    bench.write({"x": b"the user's"})
+    outcome, _ = agents.undone(session, count=2, on_conflict=on_conflict)
+    if on_conflict == "merge":
+        assert outcomes(outcome)["x"] == "conflict:changedSince"
+        assert bench.read()["x"] == b"the user's"
+    else:
+        assert outcomes(outcome)["x"] == "deleted"
+        assert bench.workspace.snapshots.file_at(outcome.before, b"x").data == b"the user's"
+
+
 def test_git_says_what_is_captured(tmp_path: Path) -> None:
     """The snapshot before has just what git has with the files added by force."""
     bench = make(tmp_path, {"x": b"1", "d/y": b"1"}, git=True)

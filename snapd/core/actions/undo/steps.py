@@ -27,6 +27,8 @@ from snapd.model.snapshot import SYMLINK, Entry, FileOutcome, Outcome, RelPath
 from snapd.model.timeline import Operation, OperationKind, SessionId, Step, StepId, StepQuery, UndoUnit
 from snapd.store.store import Store
 
+_RULES = frozenset((b".gitignore", b".snapd.toml"))
+"""The names of files with ignore rules that snapshots have."""
 _REDO = "'snapd redo' redoes what was undone last"
 
 
@@ -449,7 +451,7 @@ class UndoSteps:
             kind=kind,
             options=options,
             seen=writer.capture_now(call),
-            writes=files_after_tasks(tasks),
+            writes=(*files_after_tasks(tasks), *_ignored_meanwhile(tasks)),
             patch=patch,
             session_id=session_id,
             root=root,
@@ -483,3 +485,9 @@ def _with_moves(tasks: Iterable[UndoTask], wanted: set[RelPath]) -> set[RelPath]
     for task in tasks:
         wanted = wanted.union(*(pair for pair in task.renames.items() if wanted & set(pair)))
     return wanted
+
+
+def _ignored_meanwhile(tasks: Iterable[UndoTask]) -> Iterable[RelPath]:
+    """Returns the files of some tasks if these take back rules as well, by which files to delete may be ignored now."""
+    paths = {path for task in tasks for path in task.files}
+    return paths if any(path.rpartition(b"/")[2] in _RULES for path in paths) else ()
