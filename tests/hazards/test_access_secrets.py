@@ -12,6 +12,7 @@ import pytest
 
 from tests.rpc.machine import framed, initialize, notification, request
 from tests.support.git import run_git
+from tests.support.published import until_published
 
 if TYPE_CHECKING:
     from tests.rpc.machine import Machine, Raw
@@ -32,6 +33,7 @@ logging.basicConfig = lambda **_: None
 
 def stored(store: Path) -> bytes:
     """All that a store holds, as git and zlib read it, and every file of it as it is."""
+    until_published(store)
     found = run_git(store, "--git-dir", str(store), "cat-file", "--batch", "--batch-all-objects")
     for path in store.rglob("*"):
         if path.is_file():

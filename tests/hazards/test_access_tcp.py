@@ -13,6 +13,7 @@ from snapd.model.errors import InvalidParams
 from snapd.wire.methods import METHODS
 from tests.hazards.hostile import HostileMachine
 from tests.rpc.machine import error_of, framed, initialize, notification, request
+from tests.support.published import until_all_published
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +39,7 @@ def served(_all_traps: Traps) -> Iterator[tuple[Machine, int]]:
 @pytest.mark.hazard(75)
 def test_without_the_token_nothing_is_opened_and_nothing_is_told(served: tuple[Machine, int], folder: Path) -> None:
     machine, port = served
+    until_all_published(machine.data)
     stores = sorted(machine.data.rglob("*"))
     raw = machine.raw((LOOPBACK, port))
     wrong = (None, "", TOKEN[:-1], TOKEN + " ", TOKEN.upper(), 5, [TOKEN], {"": TOKEN})

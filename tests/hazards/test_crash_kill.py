@@ -18,6 +18,7 @@ from tests.hazards.races import rounds
 from tests.hazards.whole import contents
 from tests.rpc.machine import request
 from tests.support.git import run_git
+from tests.support.published import until_published
 
 if TYPE_CHECKING:
     import subprocess
@@ -198,6 +199,7 @@ def test_killed_at_any_moment_of_maintenance(mortal: Mortal, folder: Path) -> No
     client.cleanup()
     _intact(client, folder, known)
     # what a maintenance that was killed left, the next one clears away
+    until_published(store)
     counted = run_git(store, "--git-dir=.", "count-objects", "-v").decode()
     assert "garbage: 0\nsize-garbage: 0" in counted
     assert [name for name in os.listdir(store) if "tmp" in name] == []

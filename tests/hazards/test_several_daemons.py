@@ -13,6 +13,7 @@ import pytest
 
 from tests.hazards.trees import tree_id
 from tests.rpc.machine import Raw, error_of, tree_of, wait_until
+from tests.support.published import until_all_published
 
 if TYPE_CHECKING:
     from tests.rpc.machine import Machine
@@ -27,6 +28,7 @@ def test_second_daemon_on_a_store_is_told_who_owns_it_and_takes_over_when_that_i
     tree = raw.result("snapshot/track")["hash"]
     _, second = machine.serve_stdio()
     second.open(folder)
+    until_all_published(machine.data)
     stores = tree_of(machine.data)
     before = tree_of(folder)
     for method, params in {

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from snapd_client import to_uri
 
+from tests.support.published import until_all_published
+
 from .machine import Machine, error_of, foreign_directory, initialize, messages, notification, request, tree_of
 
 if TYPE_CHECKING:
@@ -126,6 +128,7 @@ def test_workspace_refused(machine: Machine, folder: Path) -> None:
         folder / ".git",
         foreign,
     ]
+    until_all_published(machine.data)
     stores = tree_of(machine.data)
     for path in refused:
         raw = machine.raw().open(path)

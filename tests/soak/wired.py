@@ -21,7 +21,7 @@ from typing import Any
 import attrs
 
 from tests.support.git import run_git
-from tests.support.published import until_published
+from tests.support.published import until_all_published
 
 from .client import Client, Refused, Tape
 from .daemon import Daemon
@@ -254,8 +254,7 @@ class Folder:
 
     def _stored(self) -> dict[str, tuple[int, int]]:
         """The files of the store, which change with every event."""
-        for store in Path(self._daemon.data, "snapd", "snapshot").iterdir():
-            until_published(store)
+        until_all_published(self._daemon.data)
         found: dict[str, tuple[int, int]] = {}
         for above, _, names in os.walk(self._daemon.data):
             for path in (os.path.join(above, name) for name in names):

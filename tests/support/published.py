@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from snapd.locations import stores_directory
 from snapd.store.journal.frames import decode_frames
 from snapd.store.journal.journal import JOURNAL, journal_numbers
 from snapd.store.refs.database import read_references
@@ -14,6 +15,12 @@ from tests.rpc.machine import wait_until
 def until_published(store: str | os.PathLike[str]) -> None:
     """Waits until the references of a store are where its journal moves them, which come last."""
     wait_until(lambda: _is_published(os.fspath(store)), f"{store} to be published")
+
+
+def until_all_published(data: Path) -> None:
+    """Waits for all stores below a data directory."""
+    for store in Path(stores_directory(str(data))).glob("*"):
+        until_published(store)
 
 
 def _is_published(store: str) -> bool:
