@@ -21,7 +21,7 @@ from snapd.store.objects.pack_index import KnownPacks
 from snapd.store.objects.pack_writer import PackWriter
 from snapd.store.repository import ShadowRepository
 
-LOOSE_COUNT = 512
+LOOSE_COUNT = 320
 LOOSE_BYTES = 4 << 20
 """More objects or bytes are written as a pack at once; fewer go to the journal, which one sync makes durable."""
 

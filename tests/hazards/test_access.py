@@ -20,6 +20,7 @@ from snapd.daemon import private_socket
 from snapd.launch import connect
 from tests.hazards.trees import tree_id
 from tests.rpc.machine import error_of, foreign_directory, initialize, request, tree_of, wait_until
+from tests.support.published import until_all_published
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -76,6 +77,7 @@ def test_everything_that_is_kept_is_the_users_alone_whatever_the_umask(
         (folder / f"n{number}").write_bytes(os.urandom(100_000))
         raw.result("step/end", {"stepId": step})
     raw.result("session/undo", {"sessionId": "s"})
+    until_all_published(machine.data)
     kept = list(everything(machine.data / "snapd", machine.root / "made"))
     assert len(kept) > 30
     for path in kept:
