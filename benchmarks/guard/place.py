@@ -206,6 +206,8 @@ class Place:
 
     def _git(self, folder: str, *words: str) -> str:
         names = {f"GIT_{who}_{what}": "guard" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+        # with another time, the ids of commits would be others, and with them the directories of loose objects
+        names |= {f"GIT_{who}_DATE": f"{_NOON} +0000" for who in ("AUTHOR", "COMMITTER")}
         environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1", **names}
         done = subprocess.run(
             ["git", "-c", "gc.auto=0", *words], cwd=folder, env=environment, stdout=subprocess.PIPE, check=True
