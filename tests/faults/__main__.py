@@ -175,7 +175,7 @@ def main() -> int:
     parser.add_argument("--losses", type=int, default=12, help="power losses of each scenario")
     options = parser.parse_args()
     started = time.monotonic()
-    # a fault is told by how often its point was come to
+    # a case counts how often its failpoint is reached: no thread may reach one at a random moment
     journal.publish_later = Journal.publish_in_background
     if options.work is not None or options.most is not None:
         numbers = _in_this_process(options)

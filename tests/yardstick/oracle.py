@@ -178,7 +178,7 @@ def compare(there: Tree, want: Tree, before: Tree, mtimes: bool = False, whole_g
         name = path.decode("utf-8", "backslashreplace")
         now, right = there.get(path), want.get(path)
         if right is None:
-            # a folder with something in it is told by what is in it
+            # the entries of a folder stand for it, unless it is empty
             if now is not None and not (now.kind == "folder" and any(each.startswith(path + b"/") for each in there)):
                 problems.append(f"{name} is there")
         elif now is None:

@@ -75,8 +75,8 @@ class Request:
     kind: OperationKind
     options: OperationOptions
     seen: Snapshot  # the work tree, as just captured
-    # the files that it may write; of those to delete, others than these stay if they are ignored. Ignored ones are
-    # captured first, since no snapshot has them.
+    # the files to capture first if they are ignored, since no snapshot has them: all that it may write, and ignored
+    # ones that it may delete. Other ignored files stay.
     writes: Iterable[RelPath]
     patch: Callable[[StartState], Patch]  # returns what files are to become
     forced: Iterable[RelPath] = ()  # ignored paths to capture in any case

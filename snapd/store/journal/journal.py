@@ -65,7 +65,7 @@ Also the most that wait there to be published, while that fails.
 """
 
 REST_SECONDS = 0.05
-"""What was recorded is published after this time without another record: making its files takes longer than a step."""
+"""What was recorded is published after this time without another record, so that writing files delays no step."""
 
 LOOSE_MOST = 32
 """More objects than this are published as a pack: it costs a few files and syncs, however many objects it has."""

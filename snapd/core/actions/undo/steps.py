@@ -488,6 +488,6 @@ def _with_moves(tasks: Iterable[UndoTask], wanted: set[RelPath]) -> set[RelPath]
 
 
 def _ignored_meanwhile(tasks: Iterable[UndoTask]) -> Iterable[RelPath]:
-    """Returns the files of some tasks if these take back rules as well, by which files to delete may be ignored now."""
+    """Returns the files of some tasks if these also take back rules, by which one to delete may be ignored."""
     paths = {path for task in tasks for path in task.files}
     return paths if any(path.rpartition(b"/")[2] in _RULES for path in paths) else ()
