@@ -76,6 +76,15 @@ export function useSteps(
     previousFile: move(-1, true),
   });
 
+  // keys act on the file that was chosen last, not on a change of an earlier one
+  const chosen = useRef(file);
+  useLayoutEffect(() => {
+    if (chosen.current === file) return;
+    chosen.current = file;
+    currentHead = undefined;
+    if (currentHunk.peek()?.file !== file) currentHunk.value = undefined;
+  }, [file]);
+
   const reached = useRef("");
   useLayoutEffect(() => {
     if (file === undefined || line === undefined) return;
