@@ -59,5 +59,6 @@ def _report(pair: Pair, name: str, call: str, **fields: str) -> None:
         capture_output=True,
         check=False,
     )
-    if (done.returncode, done.stdout, done.stderr) != (0, b"", b""):
+    # standard output may tell the agent of changes by the sessions of other rows
+    if (done.returncode, done.stderr) != (0, b""):
         raise WrongResult(f"snapd hook ended with {done.returncode}: {done.stdout!r} {done.stderr!r}")

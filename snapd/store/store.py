@@ -66,6 +66,7 @@ class Store(ObjectStore):
             self._coverages: set[ObjectId] = set()
             self._snapshots: dict[ObjectId, SnapshotId] = {}
             self._base: SnapshotRecord | None = None
+            self._has_head = False
             self._epoch = self.timeline.epoch
         except BaseException:
             self.ownership.release()
@@ -143,6 +144,7 @@ class Store(ObjectStore):
         if self._epoch != self.timeline.epoch or len(self._snapshots) > _REMEMBERED:
             self._epoch = self.timeline.epoch
             self._base = None
+            self._has_head = False
             self._coverages.clear()
             self._snapshots.clear()
 
@@ -159,7 +161,8 @@ class Store(ObjectStore):
     ) -> Event:
         """Makes the next event, which only records a snapshot; see `Recorded`."""
         result = self.identify(snapshot)
-        head = result if kind == "track" and self.timeline.head is None else None
+        self._has_head = self._has_head or self.timeline.head is not None
+        head = result if kind == "track" and not self._has_head else None
         what = Recorded(kind, result, is_base or kind == "track", operation_id)
         return Event(self.timeline.next_seq, time.time_ns() // 1_000_000, head, None, what)
 

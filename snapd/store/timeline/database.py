@@ -195,6 +195,16 @@ class Database(TimelineQueries):
 
     # -- adding events
 
+    def add_all(self, links: Iterable[tuple[ChainLink, int | None]]) -> None:
+        """Begins a change and adds events, each with the `seq` of the one before; rolls back if it raises, as `add`."""
+        self.begin()
+        try:
+            for link, previous in links:
+                self.add(link, previous)
+        except BaseException:
+            self.roll_back()
+            raise
+
     def add(self, link: ChainLink, previous: int | None) -> None:
         """Adds the event after `previous`; raises `ValueError` or `sqlite3.IntegrityError` if it cannot follow."""
         event = link.event

@@ -8,6 +8,8 @@ missing events are added; if it does not match, it is made anew. So an event is 
    If that fails, the transaction is rolled back, and neither the event nor the snapshot is recorded.
 3. The transaction is committed. If the process is killed before, the database gets the event when it is next opened.
    If the commit fails (no space), the event is recorded, and the database goes on in memory.
+
+An event that only records a snapshot can follow any other. So the database gets it later, with the next question.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ import attrs
 from snapd.failpoints import failpoint
 from snapd.model.errors import IoError, StoreCorrupt, os_errors
 from snapd.model.snapshot import ObjectId, RelPath
-from snapd.model.timeline import Event, FileChangeRow, SessionId, StepBegun, StepEnded, StepId, Summary
+from snapd.model.timeline import Event, FileChangeRow, Recorded, SessionId, StepBegun, StepEnded, StepId, Summary
 from snapd.store.repository import ShadowRepository
 
 from .chain import NO_OBJECT, ChainLink, Chains, chain_of, walk
@@ -35,6 +37,9 @@ from .database import NAME, Database, fresh, is_sealed, remove, rows_of, seal, u
 from .file_queries import TimelineQueries
 
 logger = logging.getLogger(__name__)
+
+_WAITING = 16
+"""The most events that wait for the database: few enough that the request that adds them is not slow."""
 
 T = TypeVar("T")
 
@@ -89,6 +94,7 @@ class Timeline(TimelineView):
         self._lock = threading.RLock()
         self._chains: Chains | None = None
         self.database: Database | None = None
+        self._waiting: list[tuple[ChainLink, int | None]] = []  # recorded, but not yet in the database
         self._in_file = True
         self._attempted = 0
         self.epoch = 0
@@ -123,37 +129,29 @@ class Timeline(TimelineView):
         and `StoreCorrupt` if an object is not stored; after any error, no event is added.
         """
         with self._lock:
-            links = self._begin(events)
+            previous = self._previous()
+            links = self._links(events)
+            added = list(zip(links, (previous, *(link.event.seq for link in links)), strict=False))
+            waits = all(isinstance(event.what, Recorded) and event.head is None for event in events)
+            if not waits:
+                self._add(links[0], lambda database: database.add_all(added))
             try:
                 yield {link.chain: link.commit for link in links}
             except BaseException:
                 # the failed events may be in the journal, so their numbers are not used again
                 self._attempted = events[-1].seq
-                self._end(Database.roll_back)
+                if not waits:
+                    self._end(Database.roll_back)
                 raise
             failpoint("timeline.attach")
             for link in links:
                 self._opened_chains().attach(link)
-            self._end(Database.commit)
-
-    def _begin(self, events: Sequence[Event]) -> list[ChainLink]:
-        """Adds events in a transaction of the database, and their commits to the waiting objects of the journal."""
-        links = self._links(events)
-        previous = self._previous()
-
-        def add(database: Database) -> None:
-            database.begin()
-            try:
-                before = previous
-                for link in links:
-                    database.add(link, before)
-                    before = link.event.seq
-            except BaseException:
-                database.roll_back()
-                raise
-
-        self._add(links[0], add)
-        return links
+            if not waits:
+                self._end(Database.commit)
+                return
+            self._waiting += added
+            if len(self._waiting) >= _WAITING:
+                self.ensure_readable()
 
     def _links(self, events: Sequence[Event]) -> list[ChainLink]:
         chains, previous = self._opened_chains(), self._previous()
@@ -321,7 +319,8 @@ class Timeline(TimelineView):
     @property
     def last(self) -> int | None:
         """The `seq` of the newest event."""
-        return self._ask(lambda database: database.last)
+        with self._lock:
+            return self._waiting[-1][0].event.seq if self._waiting else self._ask(lambda database: database.last)
 
     @property
     def next_seq(self) -> int:
@@ -350,6 +349,14 @@ class Timeline(TimelineView):
             chains = self._opened_chains()
             in_file = self._in_file and chains.heads
             self.database = self._from_file(chains) if in_file else _new_database(None, chains)
+        elif self._waiting:
+            try:
+                self.database.add_all(self._waiting)
+                self.database.commit()
+            except (sqlite3.IntegrityError, ValueError) as error:
+                raise sqlite3.DatabaseError(str(error)) from error
+        # a database that was made or caught up just now has them from their chains
+        self._waiting = []
         return self.database
 
     def _opened_chains(self) -> Chains:
@@ -401,6 +408,9 @@ class Timeline(TimelineView):
             database.connection.close()
 
     def _close_database(self) -> None:
+        if self._waiting and self.database is not None:
+            self.ensure_readable()
+        self._waiting = []
         database, self.database = self.database, None
         if database is not None:
             try:

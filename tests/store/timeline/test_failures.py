@@ -17,7 +17,8 @@ import attrs
 import pytest
 
 from snapd.model.errors import IoError, SnapdError, StorageFull
-from snapd.model.snapshot import Coverage
+from snapd.model.snapshot import Coverage, ObjectId
+from snapd.model.snapshot_records import SnapshotRecordQuery
 from snapd.model.timeline import SessionStarted, StepBegun, StepEnded
 from snapd.store.store import Store
 from snapd.store.timeline.chain import Chains
@@ -227,6 +228,53 @@ def test_a_database_without_room_goes_on_in_memory(
     telling.closed()
     telling.opened()
     telling.check()
+
+
+@pytest.mark.parametrize("then", ["ask", "kill", "reopen", "no room", "damage"])
+def test_snapshots_that_wait_for_the_database_are_all_answered(
+    telling: Telling, monkeypatch: pytest.MonkeyPatch, then: str
+) -> None:
+    some_history(telling)
+    taken = []
+
+    def record() -> None:
+        telling.edit()
+        telling.store.record(telling.snapshot, "track")
+        taken.append(telling.snapshot.tree)
+
+    def answered() -> list[ObjectId]:
+        records = telling.store.timeline.taken(SnapshotRecordQuery(), None, len(taken))
+        return [record.tree for record in records[::-1]]
+
+    for _ in range(19):
+        record()
+    added: list[int] = []
+    monkeypatch.setattr(Database, "add", lambda *events: added.append(events[1].event.seq))
+    record()
+    assert added == [], "the database hears of it with the next question"
+    monkeypatch.undo()
+    match then:
+        case "kill":
+            telling.kill()
+        case "reopen":
+            telling.reopen()
+        case "no room" | "damage":
+            error = sqlite3.OperationalError("disk full") if then == "no room" else sqlite3.IntegrityError("not unique")
+            real = Database.add
+
+            def once(*args: Any) -> None:
+                monkeypatch.setattr(Database, "add", real)
+                raise error
+
+            monkeypatch.setattr(Database, "add", once)
+    assert answered() == taken
+    record()
+    telling.begin("one", "after")
+    taken.append(telling.snapshot.tree)
+    assert answered() == taken
+    telling.reopen()
+    assert answered() == taken
+    assert telling.store.timeline.agrees()
 
 
 @pytest.mark.parametrize("table", ["events", "steps"])
