@@ -92,12 +92,14 @@ class Counts:
         steps: over which the growth of the stores is measured.
         many: files that are changed for diffs and restores.
         clients: that work at the same time.
+        crowd: the same, where they are many.
         slice_seconds: for which they do.
         idle_seconds: over which an idle daemon is watched.
         status_tracks: of one changed file each, before the daemon is asked for its status.
         review_steps: before it is asked what they left pending.
         blame_steps: that change a file before it is asked who wrote it.
         sessions: at a remote of which one is fetched.
+        storm_files: files a second that an agent writes, for `storm_seconds`.
     """
 
     repetitions: int = 30
@@ -107,12 +109,15 @@ class Counts:
     steps: int = 50
     many: int = 1000
     clients: int = 8
+    crowd: int = 64
     slice_seconds: float = 4.0
     idle_seconds: float = 10.0
     status_tracks: int = 500
     review_steps: int = 10_000
     blame_steps: int = 1000
     sessions: int = 10_000
+    storm_files: int = 1000
+    storm_seconds: float = 60.0
 
 
 class Bench:

@@ -54,7 +54,7 @@ def _measure(bench: Bench, sizes: list[int]) -> Iterator[Row]:
 WORKSPACES = Kind(
     "workspaces",
     "Time of a snapshot by the number of workspaces that are open",
-    (1, 10, 100),
+    (1, 10, 100, 200),
     (_NOOP, _ONE, _MEMORY),
     _measure,
 )

@@ -10,9 +10,10 @@ from benchmarks.projects import STATES
 from .anatomy import anatomy, step
 from .bringing_back import many, moved, revert
 from .cli import cli
-from .clients import clients
+from .clients import clients, crowd
 from .content import diff, restore
 from .exports import bisect, export
+from .extremes import large, storm
 from .fairness import busy, check, flat, stall
 from .first import first, first_of_state
 from .hooks import hooks
@@ -44,6 +45,8 @@ ROWS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "revert": revert,
     "many": many,
     "moved": moved,
+    "large": large,
+    "storm": storm,
     "review": review,
     "blame": blame,
     "restart": restart,
@@ -52,6 +55,7 @@ ROWS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "idle": idle,
     "memory": memory,
     "clients": clients,
+    "crowd": crowd,
     "cli": cli,
     "hooks": hooks,
     "export": export,

@@ -5,11 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from benchmarks.daemon import track
-from benchmarks.measure import Samples, timed
-from benchmarks.results import Row
+from snapd_client import to_uri
 
-from .fairness import be_refused
+from benchmarks.daemon import track
+from benchmarks.measure import Samples, WrongResult, timed
+from benchmarks.results import Row
+from snapd.hook.link import DaemonConnection
+
+from .fairness import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,18 +24,27 @@ _TIMES = 10
 
 
 def anatomy(bench: Bench) -> Iterator[Row]:
-    """The same way of a message with more and more at the end of it."""
+    """The same way of a message with more and more at the end of it, over the plain socket that hooks use."""
     pair = bench.pair()
     last = pair.track()
+    plain = DaemonConnection(pair.daemon.socket)
+    folder = {"uri": to_uri(pair.tree), "name": "tree"}
+    plain.ask(("initialize", {"processId": None, "capabilities": {}, "workspaceFolders": [folder]}))
     parts: dict[str, tuple[str, Callable[[], object]]] = {
-        "refused": ("a request that is refused at once", partial(be_refused, pair.client)),
-        "diff": ("a look at the tree, nothing recorded", partial(pair.client.diff, last)),
-        "track": ("no-op track, one after the other", partial(track, pair.client)),
+        "refused": ("a request that is refused at once", partial(plain.ask, (UNKNOWN, {}))),
+        "diff": ("a look at the tree, nothing recorded", partial(plain.ask, ("snapshot/diff", {"hash": last}))),
+        "track": ("no-op track, one after the other", partial(plain.ask, ("snapshot/track", {}))),
+        "client": ("no-op track by the Python client, which reads in a thread", partial(track, pair.client)),
     }
-    for key, (name, ask) in parts.items():
-        ask()
-        seconds = [timed(ask)[0] for _ in range(_TIMES * bench.counts.repetitions)]
-        yield Row(f"anatomy-{key}", name, "", Samples("s", tuple(seconds)))
+    try:
+        for key, (name, ask) in parts.items():
+            ask()
+            seconds = [timed(ask)[0] for _ in range(_TIMES * bench.counts.repetitions)]
+            yield Row(f"anatomy-{key}", name, "", Samples("s", tuple(seconds)))
+        if plain.ask(("snapshot/track", {}))[0]["hash"] != last:
+            raise WrongResult("a track of an unchanged tree has another hash")
+    finally:
+        plain.close()
 
 
 def step(bench: Bench) -> Iterator[Row]:

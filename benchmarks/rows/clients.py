@@ -21,11 +21,20 @@ if TYPE_CHECKING:
 
 def clients(bench: Bench) -> Iterator[Row]:
     """Tracks a second of all clients together, and what the slowest of a hundred tracks take."""
+    return _clients(bench, "clients", bench.counts.clients)
+
+
+def crowd(bench: Bench) -> Iterator[Row]:
+    """The same with many more clients."""
+    return _clients(bench, "crowd", bench.counts.crowd)
+
+
+def _clients(bench: Bench, key: str, count: int) -> Iterator[Row]:
     counts = bench.counts
     source = generated_tree(bench.cache, SMALL)
     with Daemon(bench.scratch()) as daemon:
         jobs = []
-        for number in range(counts.clients):
+        for number in range(count):
             directory = bench.scratch()
             tree = os.path.join(directory, f"project-{number}")
             copy_tree(source, tree)
@@ -36,6 +45,6 @@ def clients(bench: Bench) -> Iterator[Row]:
     slowest = {
         side: Samples("s", tuple(percentile(one.seconds, 99) for one in taken)) for side, taken in slices.items()
     }
-    name = f"{counts.clients} clients, {SMALL:,} files each"
-    yield Row("clients", f"{name}: edits and tracks", "the git algorithm", rates["snapd"], rates["git"])
-    yield Row("clients-p99", f"{name}: p99 of a track", "the git algorithm", slowest["snapd"], slowest["git"])
+    name = f"{count} clients, {SMALL:,} files each"
+    yield Row(key, f"{name}: edits and tracks", "the git algorithm", rates["snapd"], rates["git"])
+    yield Row(f"{key}-p99", f"{name}: p99 of a track", "the git algorithm", slowest["snapd"], slowest["git"])

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _WAITING = 64
 _FLAT = (2_000, 20_000)
-_UNKNOWN: Any = "bench/unknown"
+UNKNOWN: Any = "bench/unknown"
 """The daemon refuses it at once, on its event loop and nowhere else."""
 
 
@@ -131,10 +131,10 @@ def _check(client: Client) -> None:
 def be_refused(client: Client) -> None:
     """Has a request be refused at once, since its method is unknown."""
     try:
-        client.request(_UNKNOWN, {})
+        client.request(UNKNOWN, {})
     except SnapdError:
         return
-    raise WrongResult(f"{_UNKNOWN} was answered")
+    raise WrongResult(f"{UNKNOWN} was answered")
 
 
 def _p99(seconds: list[float]) -> Samples:

@@ -58,7 +58,7 @@ class OneRun:
 def agent_of(words: list[str]) -> Agent | None:
     """The agent that a command starts, if it is a known one."""
     name = os.path.basename(words[0])
-    return next((agent for agent in AGENTS.values() if name in agent.programs), None)
+    return next((agent for agent in AGENTS.values() if name in (agent.programs or (agent.name,))), None)
 
 
 def with_hooks(words: list[str], path: str, environment: Mapping[str, str], root: str) -> OneRun | None:

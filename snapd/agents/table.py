@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from snapd.model.errors import InvalidParams
@@ -45,13 +45,13 @@ class Agent:
         name: its id in snapd.
         title: its official name.
         colour: a name in the palette of `snapd/wire/words.py`.
-        programs: it is detected if one of these is on the PATH, or one of `traces` exists.
-        traces: folders that it creates.
         folder: its user settings.
-        user: the hook files below that folder.
         project: the hook files below the root of a project.
-        style: the format of these files.
         events: the hooked events, each with a pattern of tools; None for all.
+        user: the hook files below `folder`.
+        style: the format of these files.
+        programs: it is detected if one of these is on the PATH, or one of `traces` exists; by default its name.
+        traces: folders that it creates.
         per_second: the units of its timeouts in a second; 0 if it has no timeouts.
         limits: timeouts in seconds for events that do not allow the usual one.
         called: its name as an argument of `snapd hook`; empty if its events identify it.
@@ -63,12 +63,12 @@ class Agent:
     name: str
     title: str
     colour: str
-    programs: tuple[str, ...]
     folder: Folder
-    user: tuple[str, ...]
     project: tuple[str, ...]
-    style: Style
-    events: Mapping[str, str | None]
+    events: Mapping[str, str | None] = field(default_factory=dict)
+    user: tuple[str, ...] = ("settings.json",)
+    style: Style = "nested"
+    programs: tuple[str, ...] = ()
     traces: tuple[Folder, ...] = ()
     per_second: int = 1
     limits: Mapping[str, int] | None = None
@@ -85,7 +85,7 @@ class Agent:
 
     def is_present(self, environment: Mapping[str, str]) -> bool:
         """Whether it is on this machine."""
-        if any(shutil.which(program, path=environment.get("PATH")) for program in self.programs):
+        if any(shutil.which(program, path=environment.get("PATH")) for program in self.programs or (self.name,)):
             return True
         return any(os.path.isdir(trace.path(environment)) for trace in self.traces or (self.folder,))
 
@@ -111,11 +111,8 @@ _ALL = (
         name="claude",
         title="Claude Code",
         colour="orange",
-        programs=("claude",),
         folder=Folder(".claude", "CLAUDE_CONFIG_DIR"),
-        user=("settings.json",),
         project=(".claude/settings.json",),
-        style="nested",
         events=_wired(
             _CLAUDE_TOOLS,
             "PreToolUse PostToolUse PostToolUseFailure",
@@ -128,11 +125,9 @@ _ALL = (
         name="codex",
         title="Codex",
         colour="teal",
-        programs=("codex",),
         folder=Folder(".codex", "CODEX_HOME"),
         user=("hooks.json",),
         project=(".codex/hooks.json",),
-        style="nested",
         events=_wired(
             "Bash|apply_patch|Edit|Write|mcp__.*",
             "PreToolUse PostToolUse",
@@ -146,11 +141,8 @@ _ALL = (
         name="gemini",
         title="Gemini CLI",
         colour="blue",
-        programs=("gemini",),
         folder=Folder("", "GEMINI_CLI_HOME", ".gemini"),
-        user=("settings.json",),
         project=(".gemini/settings.json",),
-        style="nested",
         events=_wired(
             "write_file|replace|run_shell_command|mcp_.*",
             "BeforeTool AfterTool",
@@ -179,7 +171,6 @@ _ALL = (
         name="copilot",
         title="GitHub Copilot CLI",
         colour="indigo",
-        programs=("copilot",),
         folder=_COPILOT,
         user=("hooks/snapd.json",),
         project=(".github/hooks/snapd.json",),
@@ -204,11 +195,8 @@ _ALL = (
         name="droid",
         title="Factory Droid",
         colour="olive",
-        programs=("droid",),
         folder=Folder(".factory"),
-        user=("settings.json",),
         project=(".factory/settings.json",),
-        style="nested",
         events=_wired(
             "Edit|MultiEdit|Create|Write|ApplyPatch|Execute|mcp__.*",
             "PreToolUse PostToolUse",
@@ -220,7 +208,6 @@ _ALL = (
         name="windsurf",
         title="Windsurf",
         colour="teal",
-        programs=("windsurf",),
         folder=Folder(".codeium"),
         user=("windsurf/hooks.json", "hooks.json"),
         project=(".windsurf/hooks.json",),
@@ -236,12 +223,10 @@ _ALL = (
         name="cline",
         title="Cline",
         colour="magenta",
-        programs=("cline",),
         folder=Folder("Documents/Cline"),
         user=tuple(f"Hooks/{name}" for name in _CLINE_HOOKS),
         project=tuple(f".clinerules/hooks/{name}" for name in _CLINE_HOOKS),
         style="executables",
-        events={},
         traces=(
             Folder("Documents/Cline"),
             Folder(".config", "XDG_CONFIG_HOME", "Code/User/globalStorage/saoudrizwan.claude-dev"),
@@ -252,11 +237,8 @@ _ALL = (
         name="qwen",
         title="Qwen Code",
         colour="violet",
-        programs=("qwen",),
         folder=Folder(".qwen", "QWEN_HOME"),
-        user=("settings.json",),
         project=(".qwen/settings.json",),
-        style="nested",
         events=_wired(
             "edit|write_file|notebook_edit|run_shell_command|mcp__.*",
             "PreToolUse PostToolUse PostToolUseFailure",
@@ -272,9 +254,7 @@ _ALL = (
         colour="slate",
         programs=("cn",),
         folder=Folder(".continue", "CONTINUE_GLOBAL_DIR"),
-        user=("settings.json",),
         project=(".continue/settings.json",),
-        style="nested",
         events=_wired(
             None, "PreToolUse PostToolUse PostToolUseFailure", "UserPromptSubmit Stop SessionStart SessionEnd"
         ),
@@ -285,35 +265,29 @@ _ALL = (
         name="opencode",
         title="OpenCode",
         colour="violet",
-        programs=("opencode",),
         folder=Folder(".config", "XDG_CONFIG_HOME", "opencode"),
         user=("plugins/snapd.js",),
         project=(".opencode/plugins/snapd.js",),
         style="plugin",
-        events={},
         tested="1.18.33",
     ),
     Agent(
         name="amp",
         title="Amp",
         colour="magenta",
-        programs=("amp",),
         folder=Folder(".config", "XDG_CONFIG_HOME", "amp"),
         user=("plugins/snapd.ts",),
         project=(".amp/plugins/snapd.ts",),
         style="plugin",
-        events={},
     ),
     Agent(
         name="pi",
         title="Pi",
         colour="indigo",
-        programs=("pi",),
         folder=Folder(".pi/agent", "PI_CODING_AGENT_DIR"),
         user=("extensions/snapd.ts",),
         project=(".pi/extensions/snapd.ts",),
         style="plugin",
-        events={},
         tested="0.73.1",
     ),
 )
