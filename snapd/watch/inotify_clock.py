@@ -36,6 +36,8 @@ _NONE_LEFT = "no inotify watches are left (fs.inotify.max_user_watches)"
 SHORTEST_PAUSE = 30.0  # seconds from a failure to the next attempt; doubled after each further one
 LONGEST_PAUSE = 600.0
 _CAME_AND_WENT = "a name came and went, and may have been a name of any file"
+_HEAD_START_SECONDS = 0.01
+"""How long the listener's thread leaves a change to a request, which may follow at once and reads the queue itself."""
 _GATHER_SECONDS = 0.05  # the listener's thread wakes up twenty times a second at most
 POLL_SECONDS = 2.0  # between calls of a listener while there are no watches
 
@@ -506,6 +508,7 @@ class _Listener:
             if any(result == self._wake for result, _ in ready):
                 os.read(self._wake, 1)
                 continue
+            self._stopped.wait(_HEAD_START_SECONDS)
             if self.gather():
                 self._on_change()
             self._stopped.wait(_GATHER_SECONDS)
