@@ -67,6 +67,9 @@ Also the most that wait there to be published, while that fails.
 REST_SECONDS = 0.05
 """What was recorded is published after this time without another record, so that writing files delays no step."""
 
+_in_turn = threading.Lock()
+"""One journal at a time is settled in the background: requests of all folders share the interpreter with it."""
+
 LOOSE_MOST = 32
 """More objects than this are published as a pack: it costs a few files and syncs, however many objects it has."""
 
@@ -385,7 +388,8 @@ class Journal:
     def settle_in_background(self) -> None:
         """Settles old journals; a failure is logged, and the next checkpoint tries again."""
         try:
-            self._settle_old()
+            with _in_turn:
+                self._settle_old()
         except SnapdError as error:
             # nothing is lost: the journal stays, and the next checkpoint or opening tries again
             logger.warning("a journal could not be written to the repository yet: %s", error.message)
