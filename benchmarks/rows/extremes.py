@@ -80,8 +80,8 @@ def storm(bench: Bench) -> Iterator[Row]:
         count = done.recv()
     writing.end()
     pair.track()
-    if (found := writing.files()) != count:
-        raise WrongResult(f"{count} files were written, and {found} are of the step that wrote them")
+    if (listed := writing.files()) != count:
+        raise WrongResult(f"{count} files were written, and {listed} are of the step that wrote them")
     name = f"undo while {count / seconds:,.0f} files a second are written, for {seconds:g} s"
     yield Row("storm-undo", name, "", Samples("s", tuple(undos)))
     yield Row("storm-p99", f"p99 of an {name}", "", Samples("s", (percentile(undos, 99),)))
