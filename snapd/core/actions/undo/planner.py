@@ -363,6 +363,7 @@ class UndoPlanner:
         overlay = self._overlay(call)
         done: list[StepReversal] = []
         targets: dict[RelPath, Target] = {}
+        left: dict[RelPath, Target] = {}
         pairs: list[tuple[RelPath, RelPath]] = []
         turned: list[Reversal] = []
         directories = DirectoryOverlay(self._work_tree, overlay)
@@ -372,6 +373,10 @@ class UndoPlanner:
                 taken = self._locate_absent(task, taken, call)
             done.append(taken)
             targets.update((effect.path, task.target) for effect in taken.effects)
+            # an undo left the permissions that its step had found
+            was = Target(self._store, self._store.load(task.end if task.again is None else task.unit.from_))
+            for effect in taken.effects:
+                left.setdefault(effect.path, was)
             pairs += task.renames.items()
             made, removed = directories.take_back(task, taken)
             turned.append(task.turned(taken, made, removed, directories.blocked, settled=on_conflict == "keep"))
@@ -395,7 +400,7 @@ class UndoPlanner:
         merged = {path for path, outcome in outcomes.items() if outcome.outcome == "merged"}
         made, removed_for = directories.goals()
         return Patch(
-            goals=[FileGoal(path, targets[path], effect.new, path in merged) for path, effect in effects.items()],
+            goals=[FileGoal(path, targets[path], one.new, path in merged, left[path]) for path, one in effects.items()],
             settled=[outcome for path, outcome in outcomes.items() if path not in effects],
             made=made,
             removed=removed_for,
