@@ -271,7 +271,7 @@ class UndoPlanner:
         self,
         session_id: SessionId | None,
         undone: Sequence[UndoneShare],
-        count: int,
+        count: int | None,
         call: Call,
         *,
         with_git: bool = False,
@@ -279,10 +279,11 @@ class UndoPlanner:
         """Returns what there is to redo, of a session or of everything; the last undone is first, as in `undone`.
 
         In `count`, a step that was undone with its parts counts as one. Pieces of a step that were undone one by one
-        are redone together, unless one of another came between.
+        are redone together, unless one of another came between. None is all that the last undo undid.
         """
         chosen: dict[UndoneShare, UndoTask] = {}
         names: set[str] = set()
+        last: OperationId | None = None
         # an operation may have undone a thousand steps: read it once
         operations: dict[OperationId, Operated] = {}
         for one in undone:
@@ -292,7 +293,9 @@ class UndoPlanner:
             operation = operations.get(one.operation_id) or self._step_changes.operation(one)
             operations[one.operation_id] = operation
             named = operation.root if session_id in (None, operation.session_id) else None
-            if (named or one.name) not in names and len(names) == count:
+            last = last or one.operation_id
+            is_over = one.operation_id != last if count is None else len(names) == count
+            if is_over and (named or one.name) not in names:
                 break
             names.add(named or one.name)
             for name in [one.name] if named is None else [turn.name for turn in reversed(operation.turned)]:
