@@ -279,9 +279,14 @@ class Session:
         )
 
     def redo(
-        self, count: int = 1, *, dry_run: bool = False, expect: str | None = None, on_conflict: OnConflict = "merge"
+        self,
+        count: int | None = None,
+        *,
+        dry_run: bool = False,
+        expect: str | None = None,
+        on_conflict: OnConflict = "merge",
     ) -> StepsOutcome:
-        """Redoes up to `count` undone steps, starting with the one undone last.
+        """Redoes up to `count` undone steps, starting with the one undone last; None for all that the last undo undid.
 
         Raises `NothingToRedo` if there is no step to redo, or a later step changed something.
         """

@@ -282,9 +282,14 @@ class Snapshot:
         )
 
     def redo(
-        self, count: int = 1, *, dry_run: bool = False, expect: str | None = None, on_conflict: OnConflict = "merge"
+        self,
+        count: int | None = None,
+        *,
+        dry_run: bool = False,
+        expect: str | None = None,
+        on_conflict: OnConflict = "merge",
     ) -> StepsOutcome:
-        """Redoes what was undone last in the project, in any session; up to `count` steps and operations.
+        """Redoes what the last undo undid in the project, in any session; or up to `count` steps and operations.
 
         Raises `NothingToRedo` if there is nothing to redo, or something was changed since.
         """

@@ -100,7 +100,7 @@ class Plan:
         A file is moved if an undo reverts a move, or if what is deleted under one name is written under another.
         """
         gone = {outcome.path for outcome in outcomes if outcome.outcome == "deleted"}
-        moves = {new: old for new, old in self._moves().items() if old in gone}
+        moves = {new: old for new, old in self.moved_files().items() if old in gone}
         return tuple(
             FileOutcome(outcome.path, outcome.outcome, outcome.reason, moves[outcome.path])
             if outcome.path in moves and outcome.outcome in ("restored", "merged")
@@ -108,7 +108,7 @@ class Plan:
             for outcome in outcomes
         )
 
-    def _moves(self) -> dict[RelPath, RelPath]:
+    def moved_files(self) -> dict[RelPath, RelPath]:
         """Returns the old path by the new one."""
         come = {write.path: write.entry for write in self.writes if write.captured is None}
         gone = {delete.path: delete.captured.entry for delete in self.deletes}

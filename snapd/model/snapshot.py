@@ -26,6 +26,7 @@ TREE = 0o040000
 EMPTY_BLOB: ObjectId = bytes.fromhex("e69de29bb2d1d6434b8b29ae775ad8c2e48c5391")
 EMPTY_TREE: ObjectId = bytes.fromhex("4b825dc642cb6eb9a060e54bf8d69288fbee4904")
 
+MOST_PERMISSIONS = 10_000  # of files and directories in one snapshot
 TEN_MIB = 10 * 1024 * 1024  # a diff omits text over this size, on either side: the 10 MB of the contract
 
 

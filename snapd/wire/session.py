@@ -316,8 +316,10 @@ class SessionRedoParams(RequestParams):
         str | None, "The session. Default: what was undone last in the workspace, steps and operations."
     ] = None
     count: Annotated[
-        Limit, "How many steps, or steps and operations, to redo. A number beyond the last one means all."
-    ] = 1
+        Limit | None,
+        "How many steps, or steps and operations, to redo. A number beyond the last one means all. Default: all that "
+        "the last undo undid.",
+    ] = None
     git: Annotated[bool, GIT] = False
     dry_run: Annotated[bool, DRY_RUN] = False
     expect: Annotated[Plan | None, EXPECT] = None

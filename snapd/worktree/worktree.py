@@ -46,7 +46,7 @@ class WorkTree:
         self, root: bytes, user: GitUser, umask: int, hidden: RelPath | None, watcher: WatcherSetting = "auto"
     ) -> None:
         self.root = root
-        self._umask = umask
+        self.umask = umask
         self.hidden = hidden
         self._stuck: tuple[RelPath, ...] = ()
         try:
@@ -163,7 +163,7 @@ class WorkTree:
     def apply(self, plan: Plan, chunks: Callable[[ObjectId], Iterator[bytes]], call: Call) -> tuple[FileOutcome, ...]:
         """Applies a plan; see `Applier.apply`."""
         self.check_present()
-        outcomes = Applier(self.descriptor, self._umask, chunks).apply(plan, call)
+        outcomes = Applier(self.descriptor, self.umask, chunks).apply(plan, call)
         self._stuck = tuple(file.path for file in outcomes if file.outcome in ("conflict", "failed"))
         return outcomes
 
@@ -180,7 +180,7 @@ class WorkTree:
         """Writes files outside of the folder; see `export.export` and `export.opened_destination`."""
         opened = opened_destination(directory, self.root, self.is_ignored, os.fsencode(store), into_empty=into_empty)
         with opened as (descriptor, path):
-            return export(descriptor, path, plan, self._umask, chunks, call)
+            return export(descriptor, path, plan, self.umask, chunks, call)
 
     def sweep(
         self,

@@ -50,6 +50,8 @@ def test_several_prompts_at_once(work: Work) -> None:
     assert said.startswith("Redid the prompt “prompt 1” and the prompt “prompt 2”.\n")
     assert len(work.questions) == 1
     assert work.files() == {"a": "2\n", "b0": "x\n", "b1": "x\n", "b2": "x\n"}
+    work.command("/undo 2")
+    assert work.command("/redo").startswith("Redid the prompt “prompt 1” and the prompt “prompt 2”.\n")
     assert re.findall("“(.*?)”", work.command("/undo 999")) == ["prompt 2", "prompt 1", "prompt 0"]
     assert work.files() == {}
     assert len(re.findall("“", work.command("/redo 999"))) == 4

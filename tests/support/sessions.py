@@ -132,12 +132,12 @@ class Agents:
         outcome, _ = self.undone(session, count, step, on_conflict, by_name=by_name, dry_run=dry_run)
         return outcomes(outcome)
 
-    def redone(self, session: str, count: int = 1, on_conflict: OnConflict = "merge") -> Outcome:
+    def redone(self, session: str | None, count: int | None = 1, on_conflict: OnConflict = "merge") -> Outcome:
         return self.bench.workspace.undo_steps.redo(
             session, count, OperationOptions(on_conflict, False, False), Call()
         ).outcome
 
-    def redo(self, session: str, count: int = 1, on_conflict: OnConflict = "merge") -> dict[str, str]:
+    def redo(self, session: str | None, count: int | None = 1, on_conflict: OnConflict = "merge") -> dict[str, str]:
         return outcomes(self.redone(session, count, on_conflict))
 
     def reverted(self, session: str, message: str, part: str | None = None, *, dry_run: bool = False) -> Outcome:

@@ -1290,7 +1290,7 @@ export interface StepsOutcome extends Outcome {
 export interface SessionRedoParams extends RequestParams {
   /** The session. Default: what was undone last in the workspace, steps and operations. */
   sessionId?: string;
-  /** How many steps, or steps and operations, to redo. A number beyond the last one means all. */
+  /** How many steps, or steps and operations, to redo. A number beyond the last one means all. Default: all that the last undo undid. */
   count?: number;
   /** Take back what the steps did to the folder's own git, too: branches, tags, `HEAD`, the stash, what is staged, an operation in progress, or `.git` itself. See Git. Default: false. */
   git?: boolean;

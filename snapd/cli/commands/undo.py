@@ -37,13 +37,13 @@ def _undo_arguments(parser: Parser) -> None:
     parser.argument("--message", "ID", "undo all steps of a turn: the beginning of its message's id, or 'last'")
     parser.flag("--chat", help="do as 'snapd rewind', with the conversation; needs --message, the last of its session")
     parser.argument("--to", "STEP", "go back to right after this step of its session")
-    _which(parser)
+    _which(parser, "1")
 
 
-def _which(parser: Parser) -> None:
+def _which(parser: Parser, default: str) -> None:
     parser.flag("--git", help="also take back what the steps did to git: branches, HEAD, the stash, what is staged")
     parser.argument("--session", "S", f"only steps of {SESSION}")
-    parser.argument("--count", "N", "how many, one after the other (default: 1)", type=positive)
+    parser.argument("--count", "N", f"how many, one after the other (default: {default})", type=positive)
     parser.flag("--all", help="all steps of the session (default: of the one with the latest change)")
 
 
@@ -86,7 +86,7 @@ def _chat(backend: Backend, wanted: dict[str, Any]) -> ChatRewind:
 
 def _redo_arguments(parser: Parser) -> None:
     changing(parser, _CONFLICTS)
-    _which(parser)
+    _which(parser, "all that the last undo undid")
 
 
 @Command("redo", "every day", _redo_arguments, answer="StepsOutcome", example="redo --yes")

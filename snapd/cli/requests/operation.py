@@ -195,7 +195,7 @@ def _print_done(
     head = unit_lines(painter, result, _DONE[method]) if method in _DONE else _takeover_lines(method, result)
     head += _signed(painter, method, params, result)
     tail = [f"before: {result['before']}"] if result["applied"] else []
-    if (how := undo_command_of(method, params, result)) is not None:
+    if (how := undo_command_of(method, result)) is not None:
         tail = [how, *tail]
     room = visible_file_count(len(head) + len(tail) + 1, everything=options.all_files, terminal=sys.stdout.isatty())
     lost = _lost_lines(painter, method, result)
@@ -263,22 +263,18 @@ def _conflicts(result: dict[str, Any]) -> bool:
     return any(row["outcome"] == "conflict" for row in result["files"])
 
 
-def undo_command_of(method: str, params: dict[str, Any], result: dict[str, Any]) -> str | None:
+def undo_command_of(method: str, result: dict[str, Any]) -> str | None:
     """Returns the command that reverses an operation; None where it did nothing, or no single command does."""
-    if method == "session/takeover" and result["before"] != result["after"]:
+    is_changed = result["before"] != result["after"]
+    if method == "session/takeover" and is_changed:
         return f"'snapd restore {short(result['before'])}' brings back the files as they were"
-    if method == "session/revert" and result["before"] != result["after"]:
-        return f"'snapd redo --all --session {short(params['sessionId'])}' redoes it"
-    if method != "session/undo":
-        return _UNDONE_BY.get(method) if result["before"] != result["after"] else None
-    # what was partly undone before may still be
-    now = ("undone",) if result["before"] == result["after"] else ("undone", "partly")
-    units = [unit for unit in [*result["steps"], *result.get("operations", [])] if unit["state"] in now]
-    if not units:
-        return None
-    # a named step is redone together with its parts
-    count = "" if len(units) == 1 or params.get("stepId") is not None else f" --count {len(units)}"
-    return f"'snapd redo{count}{' --git' if moves_git(result.get('git')) else ''}' redoes it"
+    if method == "session/undo":
+        # what was partly undone before may still be
+        units = [*result["steps"], *result.get("operations", [])]
+        is_changed = any(unit["state"] in (("undone", "partly") if is_changed else ("undone",)) for unit in units)
+    elif method != "session/revert":
+        return _UNDONE_BY.get(method) if is_changed else None
+    return f"'snapd redo{' --git' if moves_git(result.get('git')) else ''}' redoes it" if is_changed else None
 
 
 def advice(options: argparse.Namespace, method: str, result: dict[str, Any]) -> list[str]:

@@ -13,6 +13,7 @@ from snapd.model.paths import parents
 from snapd.model.plan import LinkedFiles
 from snapd.model.snapshot import (
     EXECUTABLE,
+    MOST_PERMISSIONS,
     REGULAR,
     TREE,
     Contested,
@@ -43,7 +44,6 @@ class Target:
         self._empty = {above for path in coverage.empty_dirs for above in (path, *parents(path))}
         self._skipped = {skip.path: skip.reason.value for skip in coverage.skipped}
         self._forced = frozenset(coverage.forced)
-        self._permissions = dict(coverage.permissions)
 
     def entry(self, path: RelPath) -> Entry | None:
         """Returns the file or symlink at a path."""
@@ -60,6 +60,12 @@ class Target:
         """Returns the permissions of a file and the directories above, where they differ from what the umask gives."""
         ways = (path, *parents(path)) if self._permissions else ()
         return ((way, self._permissions[way]) for way in ways if way in self._permissions)
+
+    def permissions_of(self, path: RelPath, usual: int) -> int | None:
+        """Returns the permissions of a file, `usual` if they are those of the umask; None if they are not recorded."""
+        recorded = self.snapshot.coverage.permissions
+        is_cut = len(recorded) >= MOST_PERMISSIONS and path > recorded[-1][0]
+        return None if is_cut else self._permissions.get(path, usual)
 
     def has_directory(self, path: RelPath) -> bool:
         """Whether a directory is there, possibly empty."""
@@ -84,6 +90,10 @@ class Target:
         prefix = self.snapshot.coverage.prefix
         full = prefix + b"/" + path if prefix else path
         return "ignored" if self._stack.ignored_deep(full, is_directory, self._gitignore) else None
+
+    @cached_property
+    def _permissions(self) -> dict[RelPath, int]:
+        return dict(self.snapshot.coverage.permissions)
 
     # most operations delete nothing, and need none of the rules; a project may have hundreds of ignore files
 
@@ -134,6 +144,7 @@ class FileGoal:
     target: Target  # the snapshot that says whether the file was really absent
     wanted: Entry | None  # None for no file
     is_merged: bool = False  # whether `wanted` is a merge instead of what the target has
+    left: Target | None = None  # what the changes left that are taken back; None if it is not about changes
 
 
 @attrs.frozen

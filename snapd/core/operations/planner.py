@@ -6,6 +6,7 @@ changed since the last snapshot?
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
@@ -15,7 +16,7 @@ from snapd.core.compare.threeway import Overlap, merge, three_way
 from snapd.model.call import Call
 from snapd.model.paths import folders_above
 from snapd.model.plan import CapturedFile, Delete, Plan, Write
-from snapd.model.snapshot import Decision, Entry, FileOutcome, ObjectId, OnConflict, RelPath, Snapshot
+from snapd.model.snapshot import EXECUTABLE, Decision, Entry, FileOutcome, ObjectId, OnConflict, RelPath, Snapshot
 from snapd.model.trees import file_at
 from snapd.store.object_store import ObjectStore
 from snapd.worktree.worktree import WorkTree
@@ -69,7 +70,7 @@ class Planner:
                 leaving.update((path, *self._work_tree.directories_below(path)))
         needed = folders_above(self._writes)
         deepest_first = sorted(leaving - needed, key=lambda path: (-path.count(b"/"), path))
-        permissions = {result for path in self._writes for result in targets[path].permissions(path)}
+        permissions = dict(result for path in self._writes for result in targets[path].permissions(path))
         permissions.update(
             result for target in {*targets.values()} for path in made for result in target.permissions(path)
         )
@@ -77,16 +78,38 @@ class Planner:
             writes=tuple(self._writes[path] for path in sorted(self._writes)),
             deletes=tuple(self._deletes[path] for path in sorted(self._deletes)),
             make_directories=made,
-            permissions=tuple(sorted(permissions)),
             remove_directories=tuple(deepest_first),
             settled=tuple(self._settled.values()),
             linked=patch.linked.within(self._writes.keys() | self._deletes.keys()),
         )
         plan.check()
+        permissions.update(self._merged_permissions(patch.goals, plan))
+        plan = attrs.evolve(plan, permissions=tuple(sorted(permissions.items())))
         plan = with_directory_moves(plan, self._work_tree)
         plan = with_only_copies(plan, self._work_tree, self._moved, set(targets.values()), self._is_free)
         plan.check()
         return plan
+
+    def _merged_permissions(self, goals: Iterable[FileGoal], plan: Plan) -> Iterator[tuple[RelPath, int]]:
+        """Yields the permissions of files that were there, maybe under another name: merged as the files are."""
+        plain, executable = (bits & ~self._work_tree.umask for bits in (0o666, 0o777))
+        old_names = plan.moved_files()
+        for goal in goals:
+            name, write = old_names.get(goal.path, goal.path), self._writes.get(goal.path)
+            captured = self._work_tree.captured(name)
+            if write is None or captured is None:
+                continue
+            usual, usual_now = (executable if one.entry.mode == EXECUTABLE else plain for one in (write, captured))
+            wanted, now = goal.target.permissions_of(goal.path, usual), stat.S_IMODE(captured.signature.mode)
+            was = None if goal.left is None or wanted is None else goal.left.permissions_of(name, usual_now)
+            merged = usual if wanted is None else wanted
+            # who may run it goes with the mode of the file
+            if was is None or ((merged ^ was) & 0o666 and (now ^ was) & 0o666):
+                merged &= 0o700 | now & 0o666 | (now & 0o444) >> 2
+            elif now != was and not (merged ^ was) & 0o666:
+                merged = now
+            if merged != usual or wanted != usual:
+                yield goal.path, merged
 
     def _makeable(self, made: Iterable[RelPath]) -> Iterator[RelPath]:
         """Yields the empty directories that can be made, and settles why the others cannot."""

@@ -188,14 +188,11 @@ class NewFiles:
             self.sync()
 
     def _permissions_of(self, write: Write) -> int:
-        """Returns the file's captured permissions or those of the umask, limited by those of the replaced file."""
+        """Returns the planned permissions of a file, or those of the umask."""
         is_executable = write.entry.mode == EXECUTABLE
-        permissions = self._permissions.get(write.path)
-        if permissions is None or bool(permissions & stat.S_IXUSR) is not is_executable:
-            permissions = (0o777 if is_executable else 0o666) & ~self._umask
-        if write.captured is not None and stat.S_ISREG(write.captured.signature.mode):
-            readable = stat.S_IMODE(write.captured.signature.mode) & 0o666
-            permissions &= readable | (readable & 0o444) >> 2
+        permissions = self._permissions.get(write.path, (0o777 if is_executable else 0o666) & ~self._umask)
+        if bool(permissions & stat.S_IXUSR) is not is_executable:
+            permissions = permissions | (permissions & 0o444) >> 2 if is_executable else permissions & 0o666
         # nothing from a store may run as another user (setuid)
         return permissions & 0o777
 

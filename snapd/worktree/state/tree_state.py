@@ -9,14 +9,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 import attrs
 
 from snapd.model.paths import parents
-from snapd.model.snapshot import Coverage, FormerName, ObjectId, RelPath, RuleText, Skip, SkipReason
+from snapd.model.snapshot import MOST_PERMISSIONS, Coverage, FormerName, ObjectId, RelPath, RuleText, Skip, SkipReason
 from snapd.worktree.fs.listing import FileStatus
 from snapd.worktree.ignore import Scope, WorkspaceRules
 
 from .file_state import InodeIndex, Inodes, PackedFiles, Record, inode_of, oid_of, signature_of
 from .nodes import DirectoryNode, NodeIdentity, SavedState, Uncaptured, UncapturedFiles, join
 
-_MOST_PERMISSIONS = 10_000  # files and directories in one snapshot
 _MOST_LEFT_OUT = 10_000
 MOST_IN_DIRECTORY = 1_000
 """Files that a snapshot lists as now ignored, and files of one such directory."""
@@ -450,7 +449,7 @@ class CoverageKeeper:
             rules=(*rules.texts, *sorted(texts, key=lambda text: text.base)),
             forced=forced,
             origins=tuple((path, self.origins[path]) for path in sorted(self.origins) if self._state.has(path)),
-            permissions=tuple(sorted(permissions)[:_MOST_PERMISSIONS]),
+            permissions=tuple(sorted(permissions)[:MOST_PERMISSIONS]),
             left_out=tuple(sorted(self.left_out.items())[:_MOST_LEFT_OUT]),
         )
         return self._coverage

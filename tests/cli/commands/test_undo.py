@@ -348,6 +348,15 @@ def test_some_files_and_hunks_are_undone_by_the_same_word(home: Home, project: s
     assert left(project) == "abc"
 
 
+def test_a_redo_does_all_that_the_last_undo_took_back(home: Home, project: str, steps: list[str]) -> None:
+    before = read(project, "f.txt")
+    assert "'snapd redo' redoes it" in home.ok(project, "undo", "-y", "--count", "2")
+    assert read(project, "f.txt") == numbered(20, l2=b"one", l8=b"user")
+    redone = home.ok(project, "redo", "-y").splitlines()
+    assert [line.split()[:2] for line in redone[:2]] == [["redone", step[:SHORTEST]] for step in steps[1:]]
+    assert read(project, "f.txt") == before
+
+
 def test_all_of_a_session_and_back_to_a_step(home: Home, project: str, steps: list[str]) -> None:
     first, other, last = (step[:SHORTEST] for step in steps)
     assert home.ok(project, "undo", "-n", "--to", first).splitlines()[0].startswith(f"would undo    {last} ")
@@ -355,7 +364,7 @@ def test_all_of_a_session_and_back_to_a_step(home: Home, project: str, steps: li
     told = home.ok(project, "undo", "-y", "--all", "--session", "claude")
     lines = [f"undone    {last} Claude Code Edit the second", f"undone    {first} Claude Code 2 files"]
     assert told.splitlines()[:2] == lines
-    assert "'snapd redo --count 2' redoes it" in told
+    assert "'snapd redo' redoes it" in told
     assert read(project, "f.txt") == numbered(20, l8=b"user", l12=b"codex")
     assert f"redone    {first}" in home.ok(project, "redo", "-y", "--all", "--session", "claude")
     # without a name, the session with the latest change

@@ -418,12 +418,13 @@ MODES = [
     (0o666, False, 0o644),
     (0o777, False, 0o644),
     (0o4755, True, 0o755),
-    (0o444, True, 0o555),
+    (0o444, True, 0o755),
+    (0o040, False, 0o640),
 ]
 
 
 @pytest.mark.parametrize(("replaced", "executable", "after"), MODES)
-def test_modes_are_never_wider(tmp_path: Path, replaced: int, executable: bool, after: int) -> None:
+def test_modes_are_never_wider_for_others(tmp_path: Path, replaced: int, executable: bool, after: int) -> None:
     bench = make(tmp_path, {"a": Executable(b"1") if executable else b"1"})
     tree = bench.track()
     bench.write({"a": b"2"})

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from snapd.core.actions.undo.steps import UndoRequest
 from snapd.core.feed import KEPT_FILES
 from snapd.core.operations.editors import DocumentChanged, FileOnDisk
+from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams, NothingToRedo, NothingToUndo, UnknownSession, UnknownStep
 from tests.support.sessions import TEXT, Agents, at_work, refused, stats, text
@@ -72,6 +74,35 @@ def test_redo_goes_back_as_undo_came(agents: Agents) -> None:
         assert agents.bench.read() == state
     with pytest.raises(NothingToRedo):
         agents.redo("one")
+
+
+@pytest.mark.parametrize("session", ["one", None])
+def test_a_redo_without_a_count_does_all_that_the_last_undo_took_back(agents: Agents, session: str | None) -> None:
+    steps = three(agents)
+    states = [agents.bench.read()]
+    for wanted in (UndoRequest(message_id="m1"), UndoRequest(step_id=steps[2])):
+        agents.bench.workspace.undo_steps.undo(wanted, OperationOptions("merge", False, False), Call())
+        states.append(agents.bench.read())
+    for state in states[-2::-1]:
+        agents.redo(session, None)
+        assert agents.bench.read() == state
+    agents.revert("one", "m1")
+    agents.redo(session, None)
+    assert agents.bench.read() == states[0]
+    with pytest.raises(NothingToRedo):
+        agents.redo(session, None)
+
+
+def test_a_redo_without_a_count_does_what_is_left_of_the_last_undo(agents: Agents) -> None:
+    steps = three(agents)
+    before = agents.bench.read()
+    agents.undo("one", step=steps[2])
+    agents.undo("one", 2)
+    agents.redo("one")
+    agents.redo("one", None)
+    assert agents.bench.read() == {**before, "a.txt": text(l2=b"A", l6=b"U", l10=b"B")}
+    agents.redo("one", None)
+    assert agents.bench.read() == before
 
 
 def test_revert_to_a_message_and_back(agents: Agents) -> None:

@@ -1,8 +1,9 @@
 // Undo and redo of whole steps.
 
 import type { Step } from "@snapd/client";
-import { stepInSentence } from "../model/wording";
+import { counted, stepInSentence } from "../model/wording";
 import { type Acted, type Action, type ActingCall, always, snapshotGoal, withGit } from "./action";
+import { exactName } from "./names";
 import { takeBackSteps } from "./takingBack";
 
 /** Takes a step back, with its parts and wherever it is in the history; with git if that was decided already. */
@@ -15,26 +16,33 @@ export function undoStep(folder: string, step: Step, git = false): Action {
     goal: () => snapshotGoal(step.from, `before ${stepInSentence(step)}`),
     undoing: (acted) =>
       takeBackSteps(folder, `the undo of ${stepInSentence(step)}`, acted, redoCall(step.sessionId), (redone) =>
-        redoStep(folder, step.sessionId).undoing(redone),
+        redoLast(folder, step.sessionId).undoing(redone),
       ),
   };
 }
 
-/** Does the step again that was undone last in a session. */
-export function redoStep(folder: string, sessionId: string): Action {
+/** Does again what was undone last in a session, as a whole. */
+export function redoLast(folder: string, sessionId: string): Action {
   return {
     folder,
-    aim: "redo the step",
-    done: (acted) => `Redid ${howMuch(acted, rootOf(acted), "undone")}${stepInSentence(rootOf(acted))}`,
+    aim: "redo what was undone last",
+    done: (acted) => {
+      const [root, ...others] = rootsOf(acted);
+      return `Redid ${others.length === 0 ? howMuch(acted, root, "undone") : ""}${named([root, ...others])}`;
+    },
     plan: always(redoCall(sessionId)),
-    goal: (_, forecast) => {
-      const root = rootOf(forecast);
+    goal: (file, forecast) => {
+      const roots = rootsOf(forecast);
+      const changed = ({ files }: Step): boolean => (files ?? []).some((each) => exactName(each) === exactName(file));
+      const root = roots.findLast(changed) ?? roots[0];
       return snapshotGoal(root.to ?? root.from, `after ${stepInSentence(root)}`);
     },
     undoing: (acted) => {
-      const root = rootOf(acted);
-      return takeBackSteps(folder, `the redo of ${stepInSentence(root)}`, acted, undoCall(root), (undone) =>
-        undoStep(folder, root).undoing(undone),
+      const roots = rootsOf(acted);
+      return takeBackSteps(folder, `the redo of ${named(roots)}`, acted, undoCallOf(roots), (undone) =>
+        takeBackSteps(folder, `the undo of ${named(roots)}`, undone, redoCall(sessionId), (redone) =>
+          redoLast(folder, sessionId).undoing(redone),
+        ),
       );
     },
   };
@@ -49,15 +57,29 @@ function undoCall({ sessionId, stepId }: Step): ActingCall {
   return { method: "session/undo", params: { sessionId, stepId, onConflict: "merge" } };
 }
 
-function redoCall(sessionId: string): ActingCall {
-  return { method: "session/redo", params: { sessionId, count: 1, onConflict: "merge" } };
+function undoCallOf(roots: Roots): ActingCall {
+  const [{ sessionId, messageId }, ...others] = roots;
+  if (others.length === 0) return undoCall(roots[0]);
+  const isTurn = messageId !== undefined && others.every((step) => step.messageId === messageId);
+  const which = isTurn ? { messageId } : { count: roots.length };
+  return { method: "session/undo", params: { sessionId, ...which, onConflict: "merge" } };
 }
 
-/** Of the steps that were turned together, the one that the others are parts of. */
-function rootOf(acted: Acted): Step {
+function redoCall(sessionId: string): ActingCall {
+  return { method: "session/redo", params: { sessionId, onConflict: "merge" } };
+}
+
+function named(roots: Roots): string {
+  return roots.length === 1 ? stepInSentence(roots[0]) : counted(roots.length, "step");
+}
+
+type Roots = readonly [Step, ...Step[]];
+
+/** The steps that were turned together, without those that are parts of others. */
+function rootsOf(acted: Acted): Roots {
   const steps = acted.steps ?? [];
   const names = new Set(steps.map((step) => step.stepId));
-  const root = steps.find((step) => step.parentStepId === undefined || !names.has(step.parentStepId));
+  const [root, ...others] = steps.filter(({ parentStepId }) => parentStepId === undefined || !names.has(parentStepId));
   if (root === undefined) throw new Error("the answer names no step");
-  return root;
+  return [root, ...others];
 }

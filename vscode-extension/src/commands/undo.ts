@@ -4,7 +4,7 @@ import type { ActingFolder } from "../acting/action";
 import { Refused } from "../acting/errors";
 import { listed } from "../acting/names";
 import { redoable, type Redoable } from "../acting/redoable";
-import { redoStep, undoStep } from "../acting/steps";
+import { redoLast, undoStep } from "../acting/steps";
 import { goBackToBefore, undoTurn } from "../acting/turns";
 import { capitalized, counted, gitInWords, stepInSentence, turnInSentence } from "../model/wording";
 import { chooseFolder, chooseStep, chooseTurn, isUndoable } from "./choosing";
@@ -104,7 +104,7 @@ export async function rewind(host: CommandHost, target: Target | undefined): Pro
   );
 }
 
-/** Redoes the step that was undone last; where several sessions have one, the user is asked. */
+/** Redoes what was undone last; where several sessions have one, the user is asked. */
 export async function redo(host: CommandHost): Promise<void> {
   const folder = await chooseFolder(host, "Redo Agent Step");
   if (folder === undefined) return;
@@ -124,7 +124,7 @@ export async function redo(host: CommandHost): Promise<void> {
             value: each,
           })),
         });
-  if (chosen !== undefined) await host.acting.act(redoStep(folder.uri, chosen.session.sessionId));
+  if (chosen !== undefined) await host.acting.act(redoLast(folder.uri, chosen.session.sessionId));
 }
 
 function undoneText(folder: ActingFolder, { undone }: Redoable): string {

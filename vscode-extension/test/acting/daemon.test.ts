@@ -8,7 +8,7 @@ import path from "node:path";
 import { test, type TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
 import { SnapdClient, type Step } from "@snapd/client";
-import { redoStep, undoStep } from "../../src/acting/steps";
+import { redoLast, undoStep } from "../../src/acting/steps";
 import { revertFiles } from "../../src/acting/pieces";
 import { undoTurn } from "../../src/acting/turns";
 import { redo, undoLast } from "../../src/commands/undo";
@@ -162,8 +162,44 @@ test("undo of a middle step leaves later steps and what the user wrote, and so d
   await at.world.acting.act(undoStep(at.uri, middle));
   assert.equal(at.files()["app.py"], lines({ 20: "twenty", 29: "mine" }));
   at.write({ "app.py": lines({ 11: "mine too", 20: "twenty", 29: "mine" }) });
-  await at.world.acting.act(redoStep(at.uri, "one"));
+  await at.world.acting.act(redoLast(at.uri, "one"));
   assert.equal(at.files()["app.py"], lines({ 2: "two", 11: "mine too", 20: "twenty", 29: "mine" }));
+});
+
+test("redo does all that the last undo took back, and its button takes that back again", async (context) => {
+  const at = await room(context, START);
+  for (const messageId of ["p", "q"]) {
+    await at.client.request("session/start", { sessionId: "one", agent: "tester" });
+    await at.client.request("session/message", { sessionId: "one", messageId, text: messageId });
+    await at.step(`First of ${messageId}`, { [`${messageId}1.txt`]: "1\n", "app.py": lines({ 2: messageId }) });
+    await at.step(`Second of ${messageId}`, { [`${messageId}2.txt`]: "2\n" });
+  }
+  const left = at.files();
+  await at.folder.refresh();
+  for (const messageId of ["q", "p"]) {
+    const turn = at.folder.turn({ sessionId: "one", messageId });
+    assert.ok(turn);
+    await at.world.acting.act(undoTurn(at.uri, turn));
+  }
+  assert.deepEqual(at.files(), START);
+  await redo(at.world.host);
+  assert.match(at.last, /^Redid 2 steps: /);
+  assert.deepEqual(Object.keys(at.files()).sort(), [...Object.keys(START), "p1.txt", "p2.txt"].sort());
+  const half = at.files();
+  at.ui.buttons = ["Undo"];
+  // the user presses the button when the test says so
+  const notify = at.ui.notify.bind(at.ui);
+  at.ui.notify = (notice) => pressed.then(() => notify(notice));
+  let press = (): void => undefined;
+  const pressed = new Promise<void>((resolve) => {
+    press = resolve;
+  });
+  await redo(at.world.host);
+  assert.deepEqual(at.files(), left);
+  press();
+  await at.world.settled();
+  assert.match(at.last, /^Reversed the redo of 2 steps: /);
+  assert.deepEqual(at.files(), half);
 });
 
 test("undo of a turn leaves what came before, between and after its steps; its button brings just these back", async (context) => {
@@ -323,7 +359,7 @@ test("what is overwritten by a redo becomes what the step left", async (context)
   await at.world.settled();
   at.write({ "app.py": lines({ 2: "mine" }) });
   at.ui.choices = ["Overwrite"];
-  await at.world.acting.act(redoStep(at.uri, "one"));
+  await at.world.acting.act(redoLast(at.uri, "one"));
   await at.world.settled();
   assert.equal(at.files()["app.py"], lines({ 2: "two" }));
 });

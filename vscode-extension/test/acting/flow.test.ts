@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ConnectionLostError, type Contested, type FileOutcome, type GitOutcome, SnapdError } from "@snapd/client";
 import { revertFiles, revertHunks } from "../../src/acting/pieces";
-import { redoStep, undoStep } from "../../src/acting/steps";
+import { redoLast, undoStep } from "../../src/acting/steps";
 import { AFTER, BEFORE, FakeFolder, FakeWorld, FOLDER, NOW, outcome, step, unsavedDocument } from "./fakes";
 
 const UNDO = { sessionId: "one", stepId: "s3", onConflict: "merge" };
@@ -305,7 +305,7 @@ test("a conflict of hunks is overwritten with the same hunks; keeping it would d
 test("what is overwritten by a redo becomes what the step left", async () => {
   const world = new FakeWorld(contending([outcome("app.py", "conflict", "changedSince")]));
   world.ui.choices = ["Overwrite"];
-  await world.acting.act(redoStep(FOLDER, "one"));
+  await world.acting.act(redoLast(FOLDER, "one"));
   assert.equal(world.ui.lists[0]?.rows[1]?.description, "make it what it was after step 3 “Edit app.py”");
 });
 

@@ -271,7 +271,7 @@ class UndoPlanner:
         self,
         session_id: SessionId | None,
         undone: Sequence[UndoneShare],
-        count: int,
+        count: int | None,
         call: Call,
         *,
         with_git: bool = False,
@@ -279,10 +279,11 @@ class UndoPlanner:
         """Returns what there is to redo, of a session or of everything; the last undone is first, as in `undone`.
 
         In `count`, a step that was undone with its parts counts as one. Pieces of a step that were undone one by one
-        are redone together, unless one of another came between.
+        are redone together, unless one of another came between. None is all that the last undo undid.
         """
         chosen: dict[UndoneShare, UndoTask] = {}
         names: set[str] = set()
+        last: OperationId | None = None
         # an operation may have undone a thousand steps: read it once
         operations: dict[OperationId, Operated] = {}
         for one in undone:
@@ -292,7 +293,9 @@ class UndoPlanner:
             operation = operations.get(one.operation_id) or self._step_changes.operation(one)
             operations[one.operation_id] = operation
             named = operation.root if session_id in (None, operation.session_id) else None
-            if (named or one.name) not in names and len(names) == count:
+            last = last or one.operation_id
+            is_over = one.operation_id != last if count is None else len(names) == count
+            if is_over and (named or one.name) not in names:
                 break
             names.add(named or one.name)
             for name in [one.name] if named is None else [turn.name for turn in reversed(operation.turned)]:
@@ -363,6 +366,7 @@ class UndoPlanner:
         overlay = self._overlay(call)
         done: list[StepReversal] = []
         targets: dict[RelPath, Target] = {}
+        left: dict[RelPath, Target] = {}
         pairs: list[tuple[RelPath, RelPath]] = []
         turned: list[Reversal] = []
         directories = DirectoryOverlay(self._work_tree, overlay)
@@ -372,6 +376,10 @@ class UndoPlanner:
                 taken = self._locate_absent(task, taken, call)
             done.append(taken)
             targets.update((effect.path, task.target) for effect in taken.effects)
+            # an undo left the permissions that its step had found
+            was = Target(self._store, self._store.load(task.end if task.again is None else task.unit.from_))
+            for effect in taken.effects:
+                left.setdefault(effect.path, was)
             pairs += task.renames.items()
             made, removed = directories.take_back(task, taken)
             turned.append(task.turned(taken, made, removed, directories.blocked, settled=on_conflict == "keep"))
@@ -395,7 +403,7 @@ class UndoPlanner:
         merged = {path for path, outcome in outcomes.items() if outcome.outcome == "merged"}
         made, removed_for = directories.goals()
         return Patch(
-            goals=[FileGoal(path, targets[path], effect.new, path in merged) for path, effect in effects.items()],
+            goals=[FileGoal(path, targets[path], one.new, path in merged, left[path]) for path, one in effects.items()],
             settled=[outcome for path, outcome in outcomes.items() if path not in effects],
             made=made,
             removed=removed_for,

@@ -88,10 +88,12 @@ class UndoSteps:
                 self._sessions.known(wanted.session_id)
             return self._run_expected(undo, options)
 
-    def redo(self, session_id: SessionId | None, count: int, options: OperationOptions, call: Call) -> UndoResult:
+    def redo(
+        self, session_id: SessionId | None, count: int | None, options: OperationOptions, call: Call
+    ) -> UndoResult:
         """Redoes up to `count` steps, the last undone first; without a session, steps and operations of the workspace.
 
-        Raises `NothingToRedo` if nothing is left to redo.
+        Without a count, redoes all that the last undo undid. Raises `NothingToRedo` if nothing is left to redo.
         """
         with self._writer.turn(call):
             if session_id is not None:
