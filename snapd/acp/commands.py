@@ -118,7 +118,7 @@ def answer(backend: Backend, turns: Turns, command: Command, *, is_busy: bool) -
     if command.name == "rewind":
         return _rewind(backend, turns, count or 1, git=command.git)
     if command.name == "redo" and count is None:
-        return _planned(backend, turns, "session/redo", {"git": command.git})
+        return _planned(backend, turns, "session/redo", {"whole": True, "git": command.git})
     if command.name == "redo" or command.rest is None or count is not None:
         method: Method = "session/redo" if command.name == "redo" else "session/undo"
         return _of_turns(backend, turns, method, count or 1, git=command.git)

@@ -194,8 +194,8 @@ def undo(context: Context, params: wire.SessionUndoParams) -> wire.StepsOutcome:
 @handles(methods.SESSION_REDO)
 def redo(context: Context, params: wire.SessionRedoParams) -> wire.StepsOutcome:
     """Redoes steps and operations."""
-    asked = convert.options(context, params)
-    return _turned(context, context.workspace.undo_steps.redo(params.session_id, params.count, asked, context.call))
+    asked, count = convert.options(context, params), None if params.whole else params.count
+    return _turned(context, context.workspace.undo_steps.redo(params.session_id, count, asked, context.call))
 
 
 @handles(methods.SESSION_REVERT)

@@ -280,7 +280,7 @@ class Session:
 
     def redo(
         self,
-        count: int | None = None,
+        count: int | None = 1,
         *,
         dry_run: bool = False,
         expect: str | None = None,
@@ -293,7 +293,12 @@ class Session:
         return self._project.request_or(
             NO_STEPS_DONE,
             wire.SessionRedoParams(
-                session_id=self.session_id, count=count, dry_run=dry_run, expect=expect, on_conflict=on_conflict
+                session_id=self.session_id,
+                count=1 if count is None else count,
+                whole=count is None,
+                dry_run=dry_run,
+                expect=expect,
+                on_conflict=on_conflict,
             ),
         )
 

@@ -283,18 +283,25 @@ class Snapshot:
 
     def redo(
         self,
-        count: int | None = None,
+        count: int | None = 1,
         *,
         dry_run: bool = False,
         expect: str | None = None,
         on_conflict: OnConflict = "merge",
     ) -> StepsOutcome:
-        """Redoes what the last undo undid in the project, in any session; or up to `count` steps and operations.
+        """Redoes up to `count` steps and operations of any session; None for all that the last undo undid.
 
         Raises `NothingToRedo` if there is nothing to redo, or something was changed since.
         """
         return self._project.request_or(
-            NO_STEPS_DONE, SessionRedoParams(count=count, dry_run=dry_run, expect=expect, on_conflict=on_conflict)
+            NO_STEPS_DONE,
+            SessionRedoParams(
+                count=1 if count is None else count,
+                whole=count is None,
+                dry_run=dry_run,
+                expect=expect,
+                on_conflict=on_conflict,
+            ),
         )
 
     def history(self, limit: int | None = None) -> list[Entry]:

@@ -316,10 +316,9 @@ class SessionRedoParams(RequestParams):
         str | None, "The session. Default: what was undone last in the workspace, steps and operations."
     ] = None
     count: Annotated[
-        Limit | None,
-        "How many steps, or steps and operations, to redo. A number beyond the last one means all. Default: all that "
-        "the last undo undid.",
-    ] = None
+        Limit, "How many steps, or steps and operations, to redo. A number beyond the last one means all."
+    ] = 1
+    whole: Annotated[bool, "Redo all that the last undo undid; `count` is ignored."] = False
     git: Annotated[bool, GIT] = False
     dry_run: Annotated[bool, DRY_RUN] = False
     expect: Annotated[Plan | None, EXPECT] = None

@@ -1430,8 +1430,9 @@ class Methods(Requests):
         self,
         session_id: str | None = None,
         count: int | None = None,
-        git: bool | None = None,
+        whole: bool | None = None,
         *,
+        git: bool | None = None,
         dry_run: bool | None = None,
         expect: str | None = None,
         on_conflict: p.OnConflict | None = None,
@@ -1445,6 +1446,7 @@ class Methods(Requests):
         params = {
             "sessionId": session_id,
             "count": count,
+            "whole": whole,
             "git": git,
             "dryRun": dry_run,
             "expect": expect,

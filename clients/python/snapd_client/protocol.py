@@ -1847,9 +1847,9 @@ class SessionRedoParams(RequestParams, total=False):
     sessionId: str | None
     """The session. Default: what was undone last in the workspace, steps and operations."""
     count: int | None
-    """How many steps, or steps and operations, to redo. A number beyond the last one means all. Default: all that the
-    last undo undid.
-    """
+    """How many steps, or steps and operations, to redo. A number beyond the last one means all."""
+    whole: bool | None
+    """Redo all that the last undo undid; `count` is ignored."""
     git: bool | None
     """Take back what the steps did to the folder's own git, too: branches, tags, `HEAD`, the stash, what is staged, an
     operation in progress, or `.git` itself. See Git. Default: false.

@@ -1290,8 +1290,10 @@ export interface StepsOutcome extends Outcome {
 export interface SessionRedoParams extends RequestParams {
   /** The session. Default: what was undone last in the workspace, steps and operations. */
   sessionId?: string;
-  /** How many steps, or steps and operations, to redo. A number beyond the last one means all. Default: all that the last undo undid. */
+  /** How many steps, or steps and operations, to redo. A number beyond the last one means all. */
   count?: number;
+  /** Redo all that the last undo undid; `count` is ignored. */
+  whole?: boolean;
   /** Take back what the steps did to the folder's own git, too: branches, tags, `HEAD`, the stash, what is staged, an operation in progress, or `.git` itself. See Git. Default: false. */
   git?: boolean;
   /** Report what the request would do, without doing it. */

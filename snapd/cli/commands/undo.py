@@ -97,7 +97,8 @@ def redo(options: argparse.Namespace) -> int:
         if options.all:
             params = _whole_session(options, backend)
         else:
-            params = {"sessionId": _session(options, backend), "count": options.count}
+            which = {"whole": True} if options.count is None else {"count": options.count}
+            params = {"sessionId": _session(options, backend), **which}
         return operate(options, backend, "session/redo", {**params, **_with_git(options)}, sure=options.yes)
 
 

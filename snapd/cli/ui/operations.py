@@ -110,7 +110,9 @@ def redo(row: Row | None) -> Operation:
     session_id = None if row is None else row.session_id
     if session_id is None:
         raise InvalidParams("only what a session did can be redone here", hint="select the session or its step")
-    return Operation("Do again what was undone last in this session?", "session/redo", {"sessionId": session_id})
+    return Operation(
+        "Do again what was undone last in this session?", "session/redo", {"sessionId": session_id, "whole": True}
+    )
 
 
 def rewind(row: Row | None) -> Operation:

@@ -76,7 +76,8 @@ def undo(call: Call, params: UndoParams) -> Outcome:
 def redo(call: Call, params: RedoParams) -> Outcome:
     """Redoes what was undone last."""
     git = {"git": True} if params.git else {}
-    action = Action("redo", "session/redo", {"sessionId": whose(call, params.session), "count": params.count, **git})
+    which = {"whole": True} if params.count is None else {"count": params.count}
+    action = Action("redo", "session/redo", {"sessionId": whose(call, params.session), **which, **git})
     return carry_out(call, action, params.token)
 
 

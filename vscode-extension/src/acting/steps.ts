@@ -66,7 +66,7 @@ function undoCallOf(roots: Roots): ActingCall {
 }
 
 function redoCall(sessionId: string): ActingCall {
-  return { method: "session/redo", params: { sessionId, onConflict: "merge" } };
+  return { method: "session/redo", params: { sessionId, whole: true, onConflict: "merge" } };
 }
 
 function named(roots: Roots): string {

@@ -52,7 +52,7 @@ function undoCall({ sessionId, messageId }: TurnId): ActingCall {
 }
 
 function redoCall({ sessionId }: TurnId, steps: readonly Step[]): ActingCall {
-  const params = { onConflict: "merge" as const };
+  const params = { whole: true, onConflict: "merge" as const };
   // the parts of a step may be other sessions': then redo what was undone last in the workspace
   const isAlone = steps.every((step) => step.sessionId === sessionId);
   return { method: "session/redo", params: isAlone ? { ...params, sessionId } : params };

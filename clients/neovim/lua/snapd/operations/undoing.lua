@@ -102,7 +102,7 @@ function M.redo(connection, count)
     aim = "redo " .. what,
     done = "redid " .. what,
     method = "session/redo",
-    params = { count = count },
+    params = count and { count = count } or { whole = true },
     names_steps = true,
   })
 end
