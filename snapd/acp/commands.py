@@ -18,7 +18,7 @@ from .notices import NOTHING_RECORDED, code, done, file_lines, plain, turn_lines
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from snapd_client.protocol import Chat, SessionUndoParams, Step, StepsOutcome
+    from snapd_client.protocol import Chat, SessionRedoParams, SessionUndoParams, Step, StepsOutcome
 
     from snapd.backend import Backend
 
@@ -174,7 +174,7 @@ def _request(backend: Backend, method: Any, params: Any) -> Any:
     return backend.request(method, params)
 
 
-def _planned(backend: Backend, turns: Turns, method: Method, which: SessionUndoParams) -> str | Question:
+def _planned(backend: Backend, turns: Turns, method: Method, which: SessionUndoParams | SessionRedoParams) -> str | Question:
     params: Any = {"sessionId": turns.name, **which, "details": "counts"}
     dry_run: Any = {**params, "dryRun": True}
     question = _question(backend, turns, method, params, _request(backend, method, dry_run))

@@ -138,7 +138,8 @@ export const resolve = (commentId: string, state: Comment["state"]) =>
 
 export const undo = (id: string, what: { stepId?: string; messageId?: string; count?: number }, asking: Asking) =>
   post<StepsOutcome>(address(session(id, "undo")), { ...what, ...asking });
-export const redo = (id: string, asking: Asking) => post<StepsOutcome>(address(session(id, "redo")), { whole: true, ...asking });
+export const redo = (id: string, asking: Asking) =>
+  post<StepsOutcome>(address(session(id, "redo")), { whole: true, ...asking });
 
 /** A session that went back to before a message. */
 export interface Reverted {
