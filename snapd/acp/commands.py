@@ -174,7 +174,9 @@ def _request(backend: Backend, method: Any, params: Any) -> Any:
     return backend.request(method, params)
 
 
-def _planned(backend: Backend, turns: Turns, method: Method, which: SessionUndoParams | SessionRedoParams) -> str | Question:
+def _planned(
+    backend: Backend, turns: Turns, method: Method, which: SessionUndoParams | SessionRedoParams
+) -> str | Question:
     params: Any = {"sessionId": turns.name, **which, "details": "counts"}
     dry_run: Any = {**params, "dryRun": True}
     question = _question(backend, turns, method, params, _request(backend, method, dry_run))

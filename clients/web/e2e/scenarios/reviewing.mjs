@@ -123,7 +123,7 @@ export const REVIEWING = [
       await page.getByRole("checkbox", { name: "Viewed docs/4.txt" }).check();
       await page.getByText("viewed 1 of 4").waitFor();
       await untilEqual("it is folded", () => stage.file("docs/4.txt").locator(".code").count(), 0);
-      const chosen = (title) =>
+      const chosen = (/** @type {string} */ title) =>
         untilEqual("the file chosen", () => page.locator(".row[aria-current]").getAttribute("title"), title);
       // keys mean the file that was chosen last, also when they were at a change of another one
       for (const key of "]c]c") await page.keyboard.press(key);
