@@ -68,6 +68,7 @@ class UndoTask:
     is_change: bool  # whether there is anything to take back, even if the files already are as wanted
     aside: tuple[RelPath, ...] = ()  # files and directories of the step that stay in force
     again: OperationId | None = None  # for a redo, the operation that undid the unit; None for an undo
+    left: SnapshotId | None = None  # has the permissions of the files if nobody changed them since; None if unknown
     # changes of the git state to take back, the oldest first, by their events; 0 for what an undo did
     git: Mapping[int, GitMove] = attrs.field(factory=dict)
     git_done: Collection[str] = ()  # the parts of these that were taken back already
@@ -265,6 +266,7 @@ class UndoPlanner:
             stages=(target,),
             is_change=bool(own.files or own.directories),
             by_git=tuple(sorted(by_git)),
+            left=left,
         )
 
     def to_redo(
@@ -333,6 +335,7 @@ class UndoPlanner:
             stages=(Target(self._store, self._store.load(unit.to or operation.before)), target),
             is_change=True,
             again=undone.operation_id,
+            left=unit.from_,
             git={0: turn.git} if turn.git is not None and undone.has_git else {},
         )
         if undone.rest is None:
@@ -376,10 +379,10 @@ class UndoPlanner:
                 taken = self._locate_absent(task, taken, call)
             done.append(taken)
             targets.update((effect.path, task.target) for effect in taken.effects)
-            # an undo left the permissions that its step had found
-            was = Target(self._store, self._store.load(task.end if task.again is None else task.unit.from_))
-            for effect in taken.effects:
-                left.setdefault(effect.path, was)
+            if task.left is not None:
+                was = Target(self._store, self._store.load(task.left))
+                for effect in taken.effects:
+                    left.setdefault(effect.path, was)
             pairs += task.renames.items()
             made, removed = directories.take_back(task, taken)
             turned.append(task.turned(taken, made, removed, directories.blocked, settled=on_conflict == "keep"))
@@ -403,7 +406,9 @@ class UndoPlanner:
         merged = {path for path, outcome in outcomes.items() if outcome.outcome == "merged"}
         made, removed_for = directories.goals()
         return Patch(
-            goals=[FileGoal(path, targets[path], one.new, path in merged, left[path]) for path, one in effects.items()],
+            goals=[
+                FileGoal(path, targets[path], one.new, path in merged, left.get(path)) for path, one in effects.items()
+            ],
             settled=[outcome for path, outcome in outcomes.items() if path not in effects],
             made=made,
             removed=removed_for,
