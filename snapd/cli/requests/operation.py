@@ -5,25 +5,26 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from argparse import Namespace
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from snapd.backend import only_whole_step
-from snapd.cli.exit_codes import DONE, NOT_ALL
+from snapd.cli.exit_codes import DONE, FAILED, NOT_ALL
 from snapd.cli.terminal.asking import confirmed, decide, declined
 from snapd.cli.terminal.layout import printable, shell_name
 from snapd.cli.terminal.naming import file_title, short
 from snapd.cli.terminal.output import Painter, counted, print_json
 from snapd.cli.terminal.plans import changing_rows, file_lines, total, unit_lines, visible_file_count
 from snapd.cli.terminal.reasons import STYLES, excerpt, excerpts, format_overwritten, format_uncaptured, signature_words
-from snapd.model.errors import PlanChanged
+from snapd.model.errors import NothingToUndo, PlanChanged, SnapdError, UnknownStep
 from snapd.wire.words import ELSEWHERE_REASONS, git_lines, moves_git
 
-from .connection import ask
+from .connection import ask, folder_of, folders_with_same_files, open_backend, pages
 from .names import file_of
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from snapd.backend import Backend, ChatRewind
 
@@ -35,17 +36,11 @@ _DONE = {
     "session/redo": {"applied": "redone", "partly": "partly redone", "undone": "not redone"},
 }
 """The word for an undone or redone step, by its new state; the first state is the intended one."""
-_UNDONE_BY = {
-    "session/apply": "'snapd undo' takes that back",
-    "step/revertFiles": "'snapd undo' takes that back",
-    "step/revertHunks": "'snapd undo' takes that back",
-    "snapshot/restore": "'snapd undo' takes that back",
-    "snapshot/revert": "'snapd undo' takes that back",
-}
+_BY_UNDO = frozenset({"session/apply", "step/revertFiles", "step/revertHunks", "snapshot/restore", "snapshot/revert"})
 
 
 def operate(
-    options: argparse.Namespace,
+    options: Namespace,
     backend: Backend,
     method: Any,
     params: Any,
@@ -54,12 +49,35 @@ def operate(
     agreed: str | None = None,
     chat: ChatRewind | None = None,
 ) -> int:
-    """Shows what would be done, asks unless `sure`, and does it.
+    """Shows what would be done, asks unless `sure`, and does it; for a turn, in all folders that have a part of it.
 
     `params` are those of the request without `dryRun`, `onConflict` and `details`. With `agreed`, a plan that the user
     agreed to by a choice, asks only if the plan is different by now. With `chat`, the conversation goes back once the
-    files have; the results have it, too.
+    files have; the results have it, too. If the options mean one folder, names the commands for the others.
     """
+    rest = [part for part in _parts(options, backend, method, params) if part[1]] if "messageId" in params else []
+    codes = set()
+    try:
+        codes.add(_operate_here(options, backend, method, params, sure, agreed, chat))
+    except (NothingToUndo, UnknownStep):
+        if not rest:
+            raise
+    for folder, names in rest if FAILED not in codes else ():
+        if options.here or options.json or options.expect is not None:
+            for name in reversed(names):
+                command = f"snapd -C {shell_name(folder)} undo --message {shell_name(name)}"
+                print(f"snapd: more of it is in {printable(folder)}: '{command}' undoes that", file=sys.stderr)
+            continue
+        print(f"in {printable(folder)}:", file=sys.stdout if sure or options.dry_run else sys.stderr)
+        with open_backend(options, folder) as other:
+            there = Namespace(**{**vars(options), "directory": folder})
+            codes.add(_operate_here(there, other, method, {**params, "messageId": names[0]}, sure, None, None))
+    return codes.pop() if len(codes) == 1 else NOT_ALL
+
+
+def _operate_here(
+    options: Namespace, backend: Backend, method: Any, params: Any, sure: bool, agreed: str | None, chat: Any
+) -> int:
     also = {} if chat is None else {"chat": chat.look()}
     if sure and not options.dry_run and "problem" in also.get("chat", {}):
         # it is known before anything changes
@@ -102,6 +120,28 @@ def operate(
             print("snapd: something has changed since. This is what would be done now:", file=sys.stderr)
 
 
+def _parts(options: Namespace, backend: Backend, method: str, params: Any) -> Iterator[tuple[str, list[str]]]:
+    """Yields the other folders that have something to undo of a turn, with its messages there.
+
+    A repository in or around the folder has a history of its own. `session/revert` is about later turns, too.
+    """
+    about, message_id = {"sessionId": params["sessionId"]}, params["messageId"]
+    own = pages(backend, "session/messages", {**about, "prefix": message_id}, "messages")
+    sent = next((each["at"] for each in own if each["messageId"] == message_id), "")
+    for folder in folders_with_same_files(os.path.realpath(folder_of(options))):
+        # the agent may not have worked there
+        with suppress(SnapdError), open_backend(options, folder) as other:
+            yield (
+                folder,
+                [
+                    each["messageId"]
+                    for each in pages(other, "session/messages", about, "messages")
+                    if each["messageId"] == message_id or (method == "session/revert" and each["at"] > sent)
+                    if each["files"] and each["state"] != "undone"
+                ],
+            )
+
+
 def decisions_param(decisions: dict[str, str]) -> dict[str, str] | None:
     """Returns the `decisions` of a request: a file that is skipped stays in conflict."""
     return {file: answer for file, answer in decisions.items() if answer != "skip"} or None
@@ -112,9 +152,7 @@ def undecided(plan: dict[str, Any], decisions: dict[str, str]) -> list[dict[str,
     return [row for row in plan["files"] if row["outcome"] == "conflict" and file_of(row) not in decisions]
 
 
-def _questions(
-    options: argparse.Namespace, plan: dict[str, Any], rows: Iterable[dict[str, Any]]
-) -> list[tuple[str, list[str]]]:
+def _questions(options: Namespace, plan: dict[str, Any], rows: Iterable[dict[str, Any]]) -> list[tuple[str, list[str]]]:
     painter = Painter(options, sys.stderr)
 
     def why(row: dict[str, Any]) -> list[str]:
@@ -123,7 +161,7 @@ def _questions(
     return [(file_title(row), why(row)) for row in rows]
 
 
-def _confirmed(options: argparse.Namespace, backend: Backend, method: Any, params: Any, plan: dict[str, Any]) -> bool:
+def _confirmed(options: Namespace, backend: Backend, method: Any, params: Any, plan: dict[str, Any]) -> bool:
     """Shows a plan and asks; raises `PlanChanged` if the plan is different by the time that the diff is shown."""
     touched = [row for row in plan["files"] if row["outcome"] != "unchanged"]
     changed = changing_rows(plan)
@@ -145,7 +183,7 @@ def _confirmed(options: argparse.Namespace, backend: Backend, method: Any, param
 
 
 def _planned(
-    options: argparse.Namespace,
+    options: Namespace,
     painter: Painter,
     method: str,
     params: dict[str, Any],
@@ -166,9 +204,7 @@ def _planned(
     return [*head, *file_lines(painter, plan, room, planned=True), *tail]
 
 
-def _show(
-    options: argparse.Namespace, painter: Painter, method: str, params: dict[str, Any], result: dict[str, Any]
-) -> int:
+def _show(options: Namespace, painter: Painter, method: str, params: dict[str, Any], result: dict[str, Any]) -> int:
     if options.json:
         print_json(result)
     elif not options.dry_run:
@@ -190,12 +226,12 @@ def _show(
 
 
 def _print_done(
-    options: argparse.Namespace, painter: Painter, method: str, params: dict[str, Any], result: dict[str, Any]
+    options: Namespace, painter: Painter, method: str, params: dict[str, Any], result: dict[str, Any]
 ) -> None:
     head = unit_lines(painter, result, _DONE[method]) if method in _DONE else _takeover_lines(method, result)
     head += _signed(painter, method, params, result)
     tail = [f"before: {result['before']}"] if result["applied"] else []
-    if (how := undo_command_of(method, result)) is not None:
+    if (how := undo_command_of(options, method, result)) is not None:
         tail = [how, *tail]
     room = visible_file_count(len(head) + len(tail) + 1, everything=options.all_files, terminal=sys.stdout.isatty())
     lost = _lost_lines(painter, method, result)
@@ -263,7 +299,7 @@ def _conflicts(result: dict[str, Any]) -> bool:
     return any(row["outcome"] == "conflict" for row in result["files"])
 
 
-def undo_command_of(method: str, result: dict[str, Any]) -> str | None:
+def undo_command_of(options: Namespace, method: str, result: dict[str, Any]) -> str | None:
     """Returns the command that reverses an operation; None where it did nothing, or no single command does."""
     is_changed = result["before"] != result["after"]
     if method == "session/takeover" and is_changed:
@@ -273,11 +309,12 @@ def undo_command_of(method: str, result: dict[str, Any]) -> str | None:
         units = [*result["steps"], *result.get("operations", [])]
         is_changed = any(unit["state"] in (("undone", "partly") if is_changed else ("undone",)) for unit in units)
     elif method != "session/revert":
-        return _UNDONE_BY.get(method) if is_changed else None
-    return f"'snapd redo{' --git' if moves_git(result.get('git')) else ''}' redoes it" if is_changed else None
+        return "'snapd undo' takes that back" if is_changed and method in _BY_UNDO else None
+    words = ["snapd", *_folder(options), "redo", *(["--git"] if moves_git(result.get("git")) else [])]
+    return f"'{' '.join(map(shell_name, words))}' redoes it" if is_changed else None
 
 
-def advice(options: argparse.Namespace, method: str, result: dict[str, Any]) -> list[str]:
+def advice(options: Namespace, method: str, result: dict[str, Any]) -> list[str]:
     """Returns lines about what the conflicts did, and what to do about them."""
     unchanged = result["before"] == result["after"]
     if not any(row["outcome"] == "conflict" for row in result["files"]):
@@ -309,9 +346,13 @@ def _elsewhere(result: dict[str, Any]) -> list[str]:
     ]
 
 
-def _commands(options: argparse.Namespace, method: str, result: dict[str, Any]) -> list[str]:
+def _folder(options: Namespace) -> list[str]:
+    return ["-C", options.directory] if options.directory != "." else []
+
+
+def _commands(options: Namespace, method: str, result: dict[str, Any]) -> list[str]:
     """Returns the beginnings of the commands that retry what conflicts; none if the same command is to be repeated."""
-    folder = ["-C", options.directory] if options.directory != "." else []
+    folder = _folder(options)
     if method == "session/redo":
         session = ["--session", options.session] if options.session else []
         return [shlex.join(["snapd", "redo", *folder, *session])]

@@ -34,7 +34,6 @@ class Snapd(AgentProduct):
     stores = ("data",)
     excluded: ClassVar[dict[str, str]] = {
         "ignored": "docs/undo.md",
-        "nested": "docs/git.md",
         "during-command": "docs/several-agents.md",
     }
 
