@@ -19,7 +19,7 @@ import attrs
 from snapd_client import Client
 
 from tests.support.git import run_git
-from tests.support.places import make_folder
+from tests.support.places import bare_environment, make_folder
 
 from .agents.agent import Agent
 
@@ -166,7 +166,15 @@ class Place:
 def new_place() -> Iterator[Place]:
     """A new place with a small git project; removed where all went well."""
     above = make_folder("agents-")
-    made = Place(above, _environment(above))
+    environment = {
+        **bare_environment(above),
+        "SNAPD_DATA_DIR": str(above / "data"),
+        "SNAPD_RUNTIME_DIR": str(above / "run"),
+        # a machine that has other work starts the daemon slowly, and then the first prompts would go unseen
+        "SNAPD_HOOK_SECONDS": "30",
+        "TERM": "dumb",
+    }
+    made = Place(above, environment)
     for name in ("bin", "home", "run", "runtime", "tmp", "project"):
         (above / name).mkdir(mode=0o700)
     for name, text in _FILES.items():
@@ -185,28 +193,6 @@ def new_place() -> Iterator[Place]:
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
-
-
-def _environment(above: Path) -> dict[str, str]:
-    home = above / "home"
-    folders = [os.path.dirname(found) for name in ("git", "node") if (found := shutil.which(name))]
-    return {
-        "PATH": os.pathsep.join(dict.fromkeys([str(above / "bin"), *folders, "/usr/local/bin", "/usr/bin", "/bin"])),
-        "HOME": str(home),
-        "XDG_CONFIG_HOME": str(home / ".config"),
-        "XDG_DATA_HOME": str(home / ".local/share"),
-        "XDG_CACHE_HOME": str(home / ".cache"),
-        "XDG_STATE_HOME": str(home / ".local/state"),
-        "XDG_RUNTIME_DIR": str(above / "runtime"),
-        "TMPDIR": str(above / "tmp"),
-        "SNAPD_DATA_DIR": str(above / "data"),
-        "SNAPD_RUNTIME_DIR": str(above / "run"),
-        # a machine that has other work starts the daemon slowly, and then the first prompts would go unseen
-        "SNAPD_HOOK_SECONDS": "30",
-        "LC_ALL": "C.UTF-8",
-        "TERM": "dumb",
-        "NO_PROXY": "127.0.0.1,localhost",
-    }
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:

@@ -32,3 +32,26 @@ base = choose()
 def make_folder(prefix: str) -> Path:
     """A new folder under a short path: that of a socket may not have many bytes."""
     return Path(tempfile.mkdtemp(prefix=prefix, dir=base)).resolve()
+
+
+def bare_environment(above: Path) -> dict[str, str]:
+    """The variables of a user whose folders are below a folder, and who has nothing of this machine's user.
+
+    Args:
+        above: has `bin`, `home`, `runtime` and `tmp`, or will have them.
+    """
+    home = above / "home"
+    folders = [os.path.dirname(found) for name in ("git", "node") if (found := shutil.which(name))]
+    return {
+        "PATH": os.pathsep.join(dict.fromkeys([str(above / "bin"), *folders, "/usr/local/bin", "/usr/bin", "/bin"])),
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / ".config"),
+        "XDG_DATA_HOME": str(home / ".local/share"),
+        "XDG_CACHE_HOME": str(home / ".cache"),
+        "XDG_STATE_HOME": str(home / ".local/state"),
+        "XDG_RUNTIME_DIR": str(above / "runtime"),
+        "TMPDIR": str(above / "tmp"),
+        "LC_ALL": "C.UTF-8",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "NO_PROXY": "127.0.0.1,localhost",
+    }

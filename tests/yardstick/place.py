@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.support.places import bare_environment
+
 from .scenario import Scenario, Words, path_bytes
 
 LIMIT = 60.0
@@ -51,7 +53,7 @@ class Place:
         self.above = above
         self.project = above / "project"
         self.start = self.project / start if start else self.project
-        self.environment = _environment(above)
+        self.environment = {**bare_environment(above), "TERM": "xterm-256color"}
         for name in ("bin", "home", "run", "runtime", "tmp", "project"):
             (above / name).mkdir(mode=0o700)
 
@@ -150,22 +152,3 @@ def new_place(scenario: Scenario) -> Iterator[Place]:
             subprocess.run(["umount", "-l", str(place.project)], check=False)
         subprocess.run(["chmod", "-R", "u+rwX", str(above)], check=False, stderr=subprocess.DEVNULL)
         shutil.rmtree(above, ignore_errors=True)
-
-
-def _environment(above: Path) -> dict[str, str]:
-    home = above / "home"
-    folders = [os.path.dirname(found) for name in ("git", "node") if (found := shutil.which(name))]
-    return {
-        "PATH": os.pathsep.join(dict.fromkeys([str(above / "bin"), *folders, "/usr/local/bin", "/usr/bin", "/bin"])),
-        "HOME": str(home),
-        "XDG_CONFIG_HOME": str(home / ".config"),
-        "XDG_DATA_HOME": str(home / ".local/share"),
-        "XDG_CACHE_HOME": str(home / ".cache"),
-        "XDG_STATE_HOME": str(home / ".local/state"),
-        "XDG_RUNTIME_DIR": str(above / "runtime"),
-        "TMPDIR": str(above / "tmp"),
-        "LC_ALL": "C.UTF-8",
-        "TERM": "xterm-256color",
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "NO_PROXY": "127.0.0.1,localhost",
-    }
