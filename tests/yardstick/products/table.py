@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .claude import ClaudeCode
+from .cline import ClineCli
 from .codex import CodexCli
 from .disk import GitStash
 from .gemini import GeminiCli, GeminiRestore, QwenCode
@@ -20,6 +21,7 @@ PRODUCTS: dict[str, type[Product]] = {
         GeminiCli,
         GeminiRestore,
         QwenCode,
+        ClineCli,
         CodexCli,
         SnapdClaude,
         SnapdOpenCode,

@@ -45,10 +45,10 @@ class Terminal:
         """Presses keys, by tmux's names for them."""
         self._tmux("send-keys", "-t", "0", *keys)
 
-    def type(self, text: str) -> None:
+    def type(self, text: str, limit: float = LIMIT) -> None:
         """Types some text, and waits until it is there to be seen."""
         self._tmux("send-keys", "-t", "0", "-l", text)
-        wait_until(lambda: text in self.screen(), f"{text!r} is typed, and not seen:\n{self.screen()}")
+        wait_until(lambda: text in self.screen(), f"{text!r} is typed, and not seen:\n{self.screen()}", limit)
 
     def wait_for(self, *texts: str) -> str:
         """Waits until one of some texts can be seen, and gives that one."""
