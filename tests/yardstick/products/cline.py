@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,6 +30,7 @@ _NONE = "No checkpoint"
 _ALL = f"{_MARK} Restore chat and workspace"
 _DONE = "Restored to checkpoint"
 _FAILED = "Checkpoint restore failed"
+_FRAMED = re.compile(rf"│ ((?:{_NONE}|{_FAILED}).*?) *│")
 
 
 class _ClineAgent(Agent):
@@ -159,8 +161,8 @@ class ClineCli(AgentProduct):
 
 
 def _words(screen: str) -> str:
-    """What it says of an undo that it has not done, without the frame around it."""
-    lines = [line.strip(" │") for line in screen.splitlines()]
-    first = next(at for at, line in enumerate(lines) if _FAILED in line or _NONE in line)
-    end = next((at for at, line in enumerate(lines) if at > first and (not line or line[0] in "─╰")), len(lines))
-    return " ".join(lines[first:end])
+    """What it says of an undo that it has not done: in a frame over the conversation, or as the last of it."""
+    if framed := _FRAMED.search(screen):
+        return framed[1]
+    _, mark, after = screen.rpartition(_FAILED)
+    return " ".join((mark + after.partition("\n\n")[0].partition("\n\N{BOX DRAWINGS LIGHT HORIZONTAL}")[0]).split())
