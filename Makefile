@@ -175,7 +175,7 @@ lint-python: install
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports > /dev/null || $(BIN)/lint-imports
-	$(BIN)/python -m snapd.cli.reference --check
+	$(BIN)/python -m scripts.generate --check
 	$(BIN)/python scripts/metadata.py --check
 
 lint-typescript: install node
@@ -191,7 +191,7 @@ format: install node
 	$(IN_WEB) npx prettier --write --log-level warn .
 
 generate: install
-	$(BIN)/python -m snapd.cli.reference
+	$(BIN)/python -m scripts.generate
 	$(BIN)/python scripts/metadata.py
 
 # each page is read again, since a page that did not change warns of nothing

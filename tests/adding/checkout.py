@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from scripts import metadata
-from snapd.cli.reference.__main__ import ROOT, SOURCES
+from scripts.generate.__main__ import ROOT, SOURCES
 from tests.cli.running import WAIT
 
 CODE = ("snapd", "scripts", "clients/python/snapd_client")
@@ -83,7 +83,7 @@ class Checkout:
 
     def generate(self) -> None:
         """Runs `make generate` without docs/cli.md, whose examples take a while."""
-        self.run("-m", "snapd.cli.reference", "--quick")
+        self.run("-m", "scripts.generate", "--quick")
         self.run("scripts/metadata.py")
-        self.run("-m", "snapd.cli.reference", "--quick", "--check")
+        self.run("-m", "scripts.generate", "--quick", "--check")
         self.run("scripts/metadata.py", "--check")

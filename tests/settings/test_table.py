@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from snapd.cli.reference.__main__ import CONFIGURATION, ROOT
-from snapd.cli.reference.markdown import with_settings
+from scripts.generate.__main__ import CONFIGURATION, ROOT
+from scripts.generate.markdown import with_settings
 from snapd.settings.table import SETTINGS, Settings
 
 DOCUMENT = ROOT / CONFIGURATION

@@ -9,7 +9,7 @@ import attrs
 import pytest
 from snapd_client.methods import IDEMPOTENT
 
-from snapd.cli.reference.__main__ import ROOT, SOURCES, main
+from scripts.generate.__main__ import ROOT, SOURCES, main
 from snapd.wire import notifications, session, sharing, snapshot, values, words
 from snapd.wire.generate import outputs, protocol_markdown
 from snapd.wire.methods import METHODS, NOTIFICATIONS

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from scripts.generate import markdown
 from snapd.cli.parsing.parser import build_parser
-from snapd.cli.reference import markdown
 from tests.cli.first_hour import TRANSCRIPTS
 
 from .commands_in_pages import PAGES, ROOT, blocks, commands, outside

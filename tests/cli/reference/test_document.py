@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from scripts.generate import __main__ as program
+from scripts.generate import markdown
+from scripts.generate.answers import load_all
 from snapd.cli import exit_codes
 from snapd.cli.parsing.parser import build_parser
-from snapd.cli.reference import __main__ as program
-from snapd.cli.reference import markdown
-from snapd.cli.reference.answers import load_all
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "cli.md").read_text("utf-8")
 COMMANDS = dict(markdown.commands(build_parser()))

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from scripts.generate.answers import load_all, name_of, text
 from snapd.cli.parsing.parser import build_parser
 from snapd.cli.parsing.usage import subcommands
-from snapd.cli.reference.answers import load_all, name_of, text
 from tests.cli.reference.schema import problems
 from tests.cli.running import Home
 from tests.cli.steps import numbered, put

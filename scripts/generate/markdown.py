@@ -76,7 +76,7 @@ def text() -> str:
     """Returns the text of the document, with examples run in a separate process."""
     check_examples(load_all())
     return subprocess.run(
-        [sys.executable, "-m", "snapd.cli.reference.examples"], stdout=subprocess.PIPE, check=True, encoding="utf-8"
+        [sys.executable, "-m", "scripts.generate.examples"], stdout=subprocess.PIPE, check=True, encoding="utf-8"
     ).stdout
 
 

@@ -16,7 +16,7 @@ from . import answers, markdown
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 CONFIGURATION = "docs/configuration.md"
 EVIDENCE = "docs/design/evidence.toml"
 SOURCES = (CONFIGURATION, EVIDENCE)
@@ -25,7 +25,7 @@ SOURCES = (CONFIGURATION, EVIDENCE)
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     """Runs the command; returns 1 for a stale file with `--check`, or if an example or the place of a table is gone."""
-    parser = argparse.ArgumentParser(prog="python -m snapd.cli.reference", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m scripts.generate", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; name stale files and exit with 1")
     parser.add_argument("--quick", action="store_true", help="leave out docs/cli.md, whose examples take a while")
     options = parser.parse_args(arguments)

@@ -1,6 +1,6 @@
 """The examples of `docs/cli.md`: real commands in a made-up project.
 
-`python -m snapd.cli.reference.examples` runs them, and prints the document.
+`python -m scripts.generate.examples` runs them, and prints the document.
 """
 
 from __future__ import annotations
