@@ -62,7 +62,7 @@ test("a turn is undone as a step is, and the button does all of it again", async
     folder.writes.map(({ method, params }) => [method, params]),
     [
       ["session/undo", { ...UNDO, dryRun: false }],
-      ["session/redo", { sessionId: "one", onConflict: "merge", dryRun: false }],
+      ["session/redo", { sessionId: "one", whole: true, onConflict: "merge", dryRun: false }],
       ["session/undo", { ...UNDO, dryRun: false }],
     ],
   );
@@ -86,7 +86,7 @@ test("a step that was left alone is not done again", async () => {
   await world.settled();
   assert.deepEqual(folder.writes[1], {
     method: "session/redo",
-    params: { sessionId: "one", onConflict: "merge", dryRun: false },
+    params: { sessionId: "one", whole: true, onConflict: "merge", dryRun: false },
   });
 });
 

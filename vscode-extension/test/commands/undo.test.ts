@@ -141,7 +141,7 @@ test("where several sessions have something to redo, the user is asked; the newe
   await redo(world.host);
   assert.deepEqual(
     [...only.writes],
-    [{ method: "session/redo", params: { sessionId: "a", onConflict: "merge", dryRun: false } }],
+    [{ method: "session/redo", params: { sessionId: "a", whole: true, onConflict: "merge", dryRun: false } }],
   );
   only.sessions = [session("b", 1)];
   await redo(world.host);
