@@ -126,7 +126,16 @@ export const ACTING = [
 
       await page.getByRole("navigation", { name: "Sessions" }).getByRole("link", { name: /Git/ }).click();
       await stage.press("Redo");
+      const redo = stage.dialog.getByRole("button", { name: "Redo", exact: true });
+      await untilEqual("the plan is there", () => redo.isDisabled(), false);
+      // what was not shown yet cannot be accepted
+      /** @type {(value?: unknown) => void} */
+      let answer = () => {};
+      const asked = new Promise((resolve) => (answer = resolve));
+      await page.route("**/redo", (route) => asked.then(() => route.continue()));
       await stage.dialog.getByRole("checkbox", { name: /Also redo git/ }).check();
+      assert.equal(await redo.isDisabled(), true);
+      answer();
       await stage.dialog.getByText("2 files will be restored").waitFor();
       await stage.carryOut("Redo");
       await untilEqual("the refs", refs, after);

@@ -71,7 +71,8 @@ export interface Plan extends Choices {
   /** Absent while the plan is being made. */
   readonly result?: Result;
   readonly problem?: Problem;
-  readonly isDoing: boolean;
+  /** Whether it is made anew, for other choices, or carried out: what is not shown yet cannot be accepted. */
+  readonly isBusy: boolean;
 }
 
 /** The plan that waits for a person's decision. */
@@ -87,8 +88,8 @@ export async function propose(
   if (isReadOnly.value) return;
   const isCurrent = planning.begin();
   const known = plan.value?.proposal === proposal ? plan.value : undefined;
-  const next = { proposal, onConflict, decisions, git, isChanged, isDoing: false, contested: known?.contested ?? [] };
-  plan.value = { ...next, ...(known?.result === undefined ? {} : { result: known.result }) };
+  const next = { proposal, onConflict, decisions, git, isChanged, isBusy: false, contested: known?.contested ?? [] };
+  plan.value = { ...next, isBusy: true, ...(known?.result === undefined ? {} : { result: known.result }) };
   try {
     const result = await proposal.ask({
       dryRun: true,
@@ -110,10 +111,10 @@ export async function propose(
 /** Applies the plan, or shows the new plan if something has changed since. */
 export async function carryOut(): Promise<void> {
   const current = plan.value;
-  if (current?.result === undefined || current.isDoing) return;
+  if (current?.result === undefined || current.isBusy) return;
   const { proposal, onConflict, decisions, git, result } = current;
   const expected = result.plan === undefined ? {} : { expect: result.plan };
-  plan.value = { ...current, isDoing: true };
+  plan.value = { ...current, isBusy: true };
   try {
     const done = await proposal.ask({ onConflict, decisions, ...(git ? { git } : {}), ...expected });
     const { files, steps } = done;
@@ -134,7 +135,7 @@ export async function carryOut(): Promise<void> {
   } catch (error) {
     if (error instanceof Problem && error.kind === "planChanged")
       await propose(proposal, { ...current, isChanged: true });
-    else plan.value = { ...current, problem: noted(error), isDoing: false };
+    else plan.value = { ...current, problem: noted(error), isBusy: false };
   }
   void loadReview();
 }

@@ -13,7 +13,7 @@ import { Dialog } from "./dialog";
 export function PlanDialog(): JSX.Element | null {
   const current = plan.value;
   if (current === undefined) return null;
-  const { proposal, result, problem, isDoing, isChanged } = current;
+  const { proposal, result, problem, isBusy, isChanged } = current;
   return (
     <Dialog
       title={visible(proposal.title)}
@@ -29,7 +29,7 @@ export function PlanDialog(): JSX.Element | null {
             kind="primary"
             label={proposal.verb}
             text={proposal.verb}
-            isDisabled={result === undefined || isDoing || problem !== undefined || !doesAnything(result, current)}
+            isDisabled={result === undefined || isBusy || problem !== undefined || !doesAnything(result, current)}
             onClick={() => void carryOut()}
           />
         </>
