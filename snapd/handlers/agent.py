@@ -61,6 +61,7 @@ def report(context: Context, params: wire.AgentReportParams) -> wire.AgentReport
             description=params.description,
             command=params.command,
             claims=None if claims is None else tuple(claims),
+            over_follows=params.over_follows,
             in_background=params.background,
             is_sequential=params.sequential,
             parent=params.parent_step_id,

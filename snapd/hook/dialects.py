@@ -33,6 +33,7 @@ class Dialect:
         events: the kind of each event by name; others are ignored.
         answer_format: the form of answers: `claude`, `plain` or nothing; see `answers.py`.
         reads_answer: the events whose answer the agent reads.
+        reports_over: whether it reports that all hooks of a call have run.
         one_at_a_time: whether a writing call ends before the agent begins the next.
         tools: the tools of events that do not name one.
         tasks_are_subagents: whether the call that starts a subagent represents it, because no event does.
@@ -52,6 +53,7 @@ class Dialect:
         *,
         answer_format: str = "",
         reads_answer: tuple[str, ...] = (),
+        reports_over: bool = False,
         one_at_a_time: bool = False,
         tools: Mapping[str, str] = MappingProxyType({}),
         tasks_are_subagents: bool = False,
@@ -76,6 +78,7 @@ class Dialect:
         self.events = events
         self.answer_format = answer_format
         self.reads_answer = reads_answer
+        self.reports_over = reports_over
         self.one_at_a_time = one_at_a_time
         self.tools = tools
         self.tasks_are_subagents = tasks_are_subagents
@@ -136,6 +139,7 @@ DIALECTS = {
             _PASCAL,
             answer_format="claude",
             reads_answer=_ANSWERED_EVENTS,
+            reports_over=True,
             one_at_a_time=True,
             process="CLAUDE_PID",
             interrupted="[Request interrupted",

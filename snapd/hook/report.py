@@ -83,7 +83,7 @@ def _call(event: Event, call: ToolCall) -> dict[str, Any]:
     elif event.in_background:
         params["background"] = True
     else:
-        params |= {"files": call.files, "directory": event.directory(call)}
+        params |= {"files": call.files, "directory": event.directory(call), "overFollows": event.dialect.reports_over}
     return params
 
 

@@ -78,6 +78,9 @@ class AgentReportParams(RequestParams):
         "for `news`. With `read`, those that it has read.",
     ] = None
     directory: Annotated[str | None, "What relative paths in `files` are relative to; see `step/end`."] = None
+    over_follows: Annotated[
+        bool, "With `callEnd`, whether `callOver` follows. If not, later changes of other lines are not the step's."
+    ] = False
     background: Annotated[bool, "With `callEnd`, whether what the call started goes on."] = False
     sequential: Annotated[
         bool, "With `callBegin`, whether the agent begins a call that may write only when the last such call is over."

@@ -270,10 +270,10 @@ def test_the_last_event_is_told(agent: Agent) -> None:
 @pytest.mark.parametrize("event", ["PostToolBatch", "PreToolUse", "Stop", "UserPromptSubmit"])
 def test_a_formatter_is_another_hook_of_the_same_event(agent: Agent, event: str) -> None:
     """It may write after the hook has reported the end of the call; what is written after the next event is not its."""
-    rest = "1\n2\n3\n4\n"
+    rest, formatted = "1\n2  \n3\n4\n", "1\n2\n3\n4\n"
     agent.write("a.py", f"a\n{rest}")
     agent.edit("T1", "a.py", f"x  =1\n{rest}")
-    agent.write("a.py", f"x = 1\n{rest}")
+    agent.write("a.py", f"x = 1\n{formatted}")
     call = {"tool_name": "Edit", "tool_input": {"file_path": agent.path("a.py")}, "tool_use_id": "T1"}
     fields = {
         "PostToolBatch": {"tool_calls": [call]},
@@ -282,7 +282,7 @@ def test_a_formatter_is_another_hook_of_the_same_event(agent: Agent, event: str)
     }
     agent.on(event, **fields.get(event, {}))
     agent.on("Stop")
-    agent.write("a.py", f"x = 1\n{rest}user\n")
+    agent.write("a.py", f"x = 1\n{formatted}user\n")
     step = next(each["step"] for each in agent.entries() if each["kind"] == "step")
     agent.home.ok(agent.root, "undo", step["stepId"], "--yes")
     with open(agent.path("a.py"), encoding="utf-8") as file:

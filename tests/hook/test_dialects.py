@@ -292,3 +292,86 @@ def _answer(listening: socket.socket, answer: str, ended: threading.Event) -> No
                 body = json.dumps({"jsonrpc": "2.0", "id": number, "result": each}).encode()
                 connection.sendall(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
             ended.wait(30)
+
+
+Call = tuple[dict[str, Any], dict[str, Any]]
+
+
+def nested(agent: Agent, call: str, begins: str, ends: str, tool: str, **more: str) -> Call:
+    given = {"tool_name": tool, "tool_input": {"file_path": agent.path("f.txt")}, "tool_use_id": call}
+    about = {"session_id": os.path.basename(agent.root), "cwd": agent.root, **given, **more}
+    return {**about, "hook_event_name": begins}, {**about, "hook_event_name": ends, "tool_response": {}}
+
+
+def edit_of_codex(agent: Agent, call: str) -> Call:
+    begins, ends = nested(agent, call, "PreToolUse", "PostToolUse", "apply_patch", turn_id="P")
+    patch = {"command": "*** Begin Patch\n*** Update File: f.txt\n@@\n-a\n+b\n*** End Patch\n"}
+    return {**begins, "tool_input": patch}, {**ends, "tool_input": patch}
+
+
+def edit_of_qwen(agent: Agent, call: str) -> Call:
+    return nested(agent, call, "PreToolUse", "PostToolUse", "edit", transcript_path="/home/me/.qwen/tmp/S.jsonl")
+
+
+def edit_of_gemini(agent: Agent, call: str) -> Call:
+    return nested(agent, call, "BeforeTool", "AfterTool", "replace")
+
+
+def edit_of_opencode(agent: Agent, call: str) -> Call:
+    about = {"sessionID": os.path.basename(agent.root), "messageID": "P", "directory": agent.root}
+    about |= {"callID": call, "tool": "edit", "args": {"filePath": agent.path("f.txt")}}
+    return {**about, "event": "tool.execute.before"}, {**about, "event": "tool.execute.after"}
+
+
+LINES = [f"{number}\n" for number in range(1, 9)]
+
+
+def lines(**changed: str) -> str:
+    return "".join(changed.get(f"l{number}", line) for number, line in enumerate(LINES, 1))
+
+
+@pytest.mark.parametrize("edit", [edit_of_codex, edit_of_qwen, edit_of_gemini, edit_of_opencode])
+@pytest.mark.parametrize(
+    ("between", "left"),
+    [
+        # other lines than the agent's are the person's, though nobody reports whether a formatter is at work
+        (lines(l2="two\n", l7="mine\n"), lines(l7="mine\n")),
+        (lines(l2="two\n", l3="mine\n"), lines(l3="mine\n")),
+        (lines(l2="two\n", l8="8\nmine\n"), lines(l8="8\nmine\n")),
+        (lines(l2="two\n", l7=""), lines(l7="")),
+        # a formatter works on what the agent wrote
+        (lines(l2="TWO\n"), lines()),
+        (lines(l2="two\n\n"), lines()),
+        (lines(l1="\n1\n", l2="t\nw\no\n", l7="mine\n"), lines(l1="\n1\n", l7="mine\n")),
+    ],
+)
+def test_a_save_between_two_edits_of_an_agent(agent: Agent, edit: Any, between: str, left: str) -> None:
+    agent.write("f.txt", lines())
+    agent.home.track(agent.root)
+    for call, text, later in (("T1", lines(l2="two\n"), between), ("T2", None, None)):
+        begins, ends = edit(agent, call)
+        agent.report(begins)
+        if text is not None:
+            agent.write("f.txt", text)
+        agent.report(ends)
+        if later is not None:
+            agent.write("f.txt", later)
+    step = next(step for step in agent.ask("log")["entries"][::-1] if step["kind"] == "step")
+    agent.home.ok(agent.root, "undo", step["step"]["stepId"], "--yes")
+    assert Path(agent.path("f.txt")).read_text() == left
+
+
+def test_a_new_file_and_a_binary_one_are_the_agents_as_a_whole(agent: Agent) -> None:
+    """None of their lines are anybody else's."""
+    for call, first, second in (("T1", "a\n", "b\n\nc\n"), ("T2", "\0a", "\0b")):
+        Path(agent.path("f.txt")).unlink(missing_ok=True)
+        agent.home.track(agent.root)
+        begins, ends = edit_of_codex(agent, call)
+        agent.report(begins)
+        agent.write("f.txt", first)
+        agent.report(ends)
+        agent.write("f.txt", second)
+        agent.report(edit_of_codex(agent, f"{call}-next")[0])
+        step = next(each["step"] for each in agent.entries() if each.get("step", {}).get("partId") == call)
+        agent.home.ok(agent.root, "undo", step["stepId"], "--yes")
+        assert not Path(agent.path("f.txt")).exists()

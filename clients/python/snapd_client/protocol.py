@@ -2452,6 +2452,8 @@ class AgentReportParams(_AgentReportParamsRequired, total=False):
     """
     directory: str | None
     """What relative paths in `files` are relative to; see `step/end`."""
+    overFollows: bool | None
+    """With `callEnd`, whether `callOver` follows. If not, later changes of other lines are not the step's."""
     background: bool | None
     """With `callEnd`, whether what the call started goes on."""
     sequential: bool | None

@@ -1752,6 +1752,8 @@ export interface AgentReportParams extends RequestParams {
   files?: string[];
   /** What relative paths in `files` are relative to; see `step/end`. */
   directory?: string;
+  /** With `callEnd`, whether `callOver` follows. If not, later changes of other lines are not the step's. */
+  overFollows?: boolean;
   /** With `callEnd`, whether what the call started goes on. */
   background?: boolean;
   /** With `callBegin`, whether the agent begins a call that may write only when the last such call is over. */

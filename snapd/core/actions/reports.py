@@ -65,6 +65,7 @@ class Report:
     command: str | None = None
     # the files that the call wrote, is about to write, or read; None if the agent does not report them
     claims: tuple[RelPath, ...] | None = None
+    over_follows: bool = False  # whether the agent will report that all hooks of the call have run
     in_background: bool = False  # whether what the call started continues
     is_sequential: bool = False  # whether the agent waits for a call that writes before it begins the next one
     parent: StepId | None = None
@@ -369,6 +370,8 @@ class _Recording:
                 action.step.step_id, ending, self.capture, self._call, lingers=action.lingers
             )
             self.ended += () if ended is None else (ended,)
+            if ended is not None and action.lingers and not self._report.over_follows:
+                self._writer.edits.keep_to_lines(action.step)
 
     def _begin(self, action: BeginStep) -> None:
         self.step = action.existing

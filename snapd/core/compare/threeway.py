@@ -472,10 +472,11 @@ def merged(
 def _joined(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
     if any(is_binary(data) for data in (base, ours, theirs)):
         return None
-    return join(split_lines(base), _edits(base, ours), _edits(base, theirs))
+    return join(split_lines(base), line_edits(base, ours), line_edits(base, theirs))
 
 
-def _edits(old: bytes, new: bytes) -> list[Edit]:
+def line_edits(old: bytes, new: bytes) -> list[Edit]:
+    """Returns the edits between two texts, as git finds them; none for binary files."""
     lines = split_lines(new)
     patch = pygit2.Patch.create_from(old, new, context_lines=0)
     edits = []

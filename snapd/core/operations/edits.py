@@ -8,10 +8,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 import attrs
 
 from snapd.core.attribution import Author, owners
-from snapd.core.compare.threeway import merge
+from snapd.core.compare.edits import Edit, join, split_lines
+from snapd.core.compare.threeway import line_edits, merge
 from snapd.model.paths import parents
 from snapd.model.snapshot import SYMLINK, TREE, Change, Coverage, Entry, ObjectId, RelPath, Snapshot, file_clock_ns
-from snapd.model.timeline import Edited, Effect, EventPayload, SnapshotId, Span, StepId
+from snapd.model.timeline import Edited, Effect, EventPayload, SnapshotId, Span, Step, StepId
 from snapd.model.trees import Find, amended, file_at, is_among, lookup
 from snapd.store.object_store import ObjectStore
 from snapd.store.store import Store
@@ -146,7 +147,8 @@ class Edits:
         self._append = append
         self._span = span
         self._looked_at = looked_at
-        self._recent: dict[StepId, tuple[Author, int]] = {}
+        # until when, and the tree on which a step began that owns changes of its own lines alone
+        self._recent: dict[StepId, tuple[Author, int, ObjectId | None]] = {}
         self.on_change: Callable[[Iterable[StepId]], None] = lambda _: None
 
     @property
@@ -156,17 +158,21 @@ class Edits:
 
     def add(self, step_id: StepId, author: Author) -> None:
         """Records that a step has just ended, and what it claims."""
-        self._recent[step_id] = (author, file_clock_ns() + int(MOMENT_SECONDS * 1e9))
+        self._recent[step_id] = (author, file_clock_ns() + int(MOMENT_SECONDS * 1e9), None)
+
+    def keep_to_lines(self, step: Step) -> None:
+        """Leaves a step that has just ended only changes of its own lines: who changes others is not known."""
+        self._recent[step.step_id] = (*self._recent[step.step_id][:2], step.from_.tree)
 
     def drop(self, step_ids: Collection[StepId] | None = None, session_id: str | None = None) -> None:
         """Ends such steps for good: some, those of a session, or all."""
-        for step_id, (author, _) in tuple(self._recent.items()):
+        for step_id, (author, *_) in tuple(self._recent.items()):
             if step_id in (step_ids or ()) or author.session_id == session_id or (step_ids is session_id is None):
                 del self._recent[step_id]
 
     def give_up(self, paths: Collection[RelPath], session_id: str) -> None:
         """Ends for good the steps of other sessions that claim files which this session is about to write."""
-        others = [(step_id, author) for step_id, (author, _) in self._recent.items() if author.session_id != session_id]
+        others = [(name, author) for name, (author, *_) in self._recent.items() if author.session_id != session_id]
         self.drop([step_id for step_id, author in others if any(map(author.names, paths))])
 
     def settle(self, now: Snapshot) -> None:
@@ -258,14 +264,14 @@ class Edits:
     def _settle_recent(self, now: Snapshot) -> None:
         head = self._store.timeline.head
         if head is not None and head.tree != now.tree:
-            authors = {step_id: author for step_id, (author, _) in self._recent.items()}
+            authors = {step_id: author for step_id, (author, *_) in self._recent.items()}
             result = {}
             steps: dict[StepId, None] = {}
             for change in self._store.changes(head, now):
                 at = self._changed_at(change.path)
                 own = [step for step in owners(change.path, authors) if at <= self._recent[step][1]]
                 if own:
-                    result[change.path] = change.new
+                    result[change.path] = self._formatted(change, own)
                     steps.update(dict.fromkeys(own))
             if result:
                 edited = with_files(self._store, self._store.load(head), result)
@@ -274,9 +280,28 @@ class Edits:
         passed = file_clock_ns()
         self._recent = {step_id: each for step_id, each in self._recent.items() if each[1] >= passed}
 
+    def _formatted(self, change: Change, own: Collection[StepId]) -> Entry | None:
+        """Returns a file with only those of its changes that the steps own."""
+        old, new, began = change.old, change.new, [self._recent[step][2] for step in own]
+        if old is None or new is None or old.mode != new.mode or None in began:
+            return new
+        text = self._store.read_blob(old.oid)
+        made = line_edits(text, self._store.read_blob(new.oid))
+        entries = (file_at(self._store.entry_in, tree, change.path) for tree in began if tree is not None)
+        before = [b"" if entry is None else self._store.read_blob(entry.oid) for entry in entries]
+        lines = [edit for each in before for edit in line_edits(text, each)]
+        result = join(split_lines(text), (edit for edit in made if any(_concerns(edit, one) for one in lines)), ())
+        return new if result is None or not made else Entry(new.mode, self._store.store_blob(result))
+
     def _changed_at(self, path: RelPath) -> int:
         captured = self._work_tree.captured(path)
         return file_clock_ns() if captured is None else captured.signature.ctime_ns
+
+
+def _concerns(edit: Edit, lines: Edit) -> bool:
+    """Whether an edit changes some lines of a text, or inserts some next to them."""
+    inserts = edit.start == edit.end or lines.start == lines.end
+    return edit.start < lines.end + inserts and lines.start < edit.end + inserts
 
 
 def _is_the_same_but_for_line_ends(data: bytes, text: bytes) -> bool:
