@@ -286,7 +286,7 @@ class Session:
         expect: str | None = None,
         on_conflict: OnConflict = "merge",
     ) -> StepsOutcome:
-        """Redoes up to `count` undone steps, starting with the one undone last; None for all that the last undo undid.
+        """Redoes up to `count` undone steps, the last undone first. None redoes all of the last undo.
 
         Raises `NothingToRedo` if there is no step to redo, or a later step changed something.
         """

@@ -289,7 +289,7 @@ class Snapshot:
         expect: str | None = None,
         on_conflict: OnConflict = "merge",
     ) -> StepsOutcome:
-        """Redoes up to `count` steps and operations of any session; None for all that the last undo undid.
+        """Redoes up to `count` steps and operations, the last undone first. None redoes all of the last undo.
 
         Raises `NothingToRedo` if there is nothing to redo, or something was changed since.
         """

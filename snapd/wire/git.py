@@ -9,7 +9,7 @@ import attrs
 GitOperation = Literal["none", "merge", "rebase", "am", "cherry-pick", "revert", "bisect"]
 GIT = (
     "Take back what the steps did to the folder's own git, too: branches, tags, `HEAD`, the stash, what is staged, an "
-    "operation in progress, or `.git` itself. See [Git](#git). Default: false."
+    "operation in progress, or `.git` itself. See [Git](#git)."
 )
 GitReason = Literal["reftable", "sha256", "subfolder", "unreadable", "objects"]
 

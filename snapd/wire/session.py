@@ -318,7 +318,7 @@ class SessionRedoParams(RequestParams):
     count: Annotated[
         Limit, "How many steps, or steps and operations, to redo. A number beyond the last one means all."
     ] = 1
-    whole: Annotated[bool, "Redo all that the last undo undid; `count` is ignored."] = False
+    whole: Annotated[bool, "Redo everything that the last undo took back, and ignore `count`."] = False
     git: Annotated[bool, GIT] = False
     dry_run: Annotated[bool, DRY_RUN] = False
     expect: Annotated[Plan | None, EXPECT] = None

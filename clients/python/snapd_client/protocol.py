@@ -1789,7 +1789,7 @@ class SessionUndoParams(RequestParams, total=False):
     """Undo all steps of the session after this one. Not with `stepId` or `messageId`."""
     git: bool | None
     """Take back what the steps did to the folder's own git, too: branches, tags, `HEAD`, the stash, what is staged, an
-    operation in progress, or `.git` itself. See Git. Default: false.
+    operation in progress, or `.git` itself. See Git.
     """
     dryRun: bool | None
     """Report what the request would do, without doing it."""
@@ -1849,10 +1849,10 @@ class SessionRedoParams(RequestParams, total=False):
     count: int | None
     """How many steps, or steps and operations, to redo. A number beyond the last one means all."""
     whole: bool | None
-    """Redo all that the last undo undid; `count` is ignored."""
+    """Redo everything that the last undo took back, and ignore `count`."""
     git: bool | None
     """Take back what the steps did to the folder's own git, too: branches, tags, `HEAD`, the stash, what is staged, an
-    operation in progress, or `.git` itself. See Git. Default: false.
+    operation in progress, or `.git` itself. See Git.
     """
     dryRun: bool | None
     """Report what the request would do, without doing it."""
@@ -1884,7 +1884,7 @@ class SessionRevertParams(_SessionRevertParamsRequired, total=False):
     """Go back to before this part of the message."""
     git: bool | None
     """Take back what the steps did to the folder's own git, too: branches, tags, `HEAD`, the stash, what is staged, an
-    operation in progress, or `.git` itself. See Git. Default: false.
+    operation in progress, or `.git` itself. See Git.
     """
     dryRun: bool | None
     """Report what the request would do, without doing it."""
@@ -1928,7 +1928,7 @@ class SessionUnrevertParams(_SessionUnrevertParamsRequired, total=False):
 
     git: bool | None
     """Take back what the steps did to the folder's own git, too: branches, tags, `HEAD`, the stash, what is staged, an
-    operation in progress, or `.git` itself. See Git. Default: false.
+    operation in progress, or `.git` itself. See Git.
     """
     dryRun: bool | None
     """Report what the request would do, without doing it."""

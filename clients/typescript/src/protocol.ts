@@ -1246,7 +1246,7 @@ export interface SessionUndoParams extends RequestParams {
   messageId?: string;
   /** Undo all steps of the session after this one. Not with `stepId` or `messageId`. */
   afterStepId?: string;
-  /** Take back what the steps did to the folder's own git, too: branches, tags, `HEAD`, the stash, what is staged, an operation in progress, or `.git` itself. See Git. Default: false. */
+  /** Take back what the steps did to the folder's own git, too: branches, tags, `HEAD`, the stash, what is staged, an operation in progress, or `.git` itself. See Git. */
   git?: boolean;
   /** Report what the request would do, without doing it. */
   dryRun?: boolean;
@@ -1292,9 +1292,9 @@ export interface SessionRedoParams extends RequestParams {
   sessionId?: string;
   /** How many steps, or steps and operations, to redo. A number beyond the last one means all. */
   count?: number;
-  /** Redo all that the last undo undid; `count` is ignored. */
+  /** Redo everything that the last undo took back, and ignore `count`. */
   whole?: boolean;
-  /** Take back what the steps did to the folder's own git, too: branches, tags, `HEAD`, the stash, what is staged, an operation in progress, or `.git` itself. See Git. Default: false. */
+  /** Take back what the steps did to the folder's own git, too: branches, tags, `HEAD`, the stash, what is staged, an operation in progress, or `.git` itself. See Git. */
   git?: boolean;
   /** Report what the request would do, without doing it. */
   dryRun?: boolean;
@@ -1316,7 +1316,7 @@ export interface SessionRevertParams extends RequestParams {
   messageId: string;
   /** Go back to before this part of the message. */
   partId?: string;
-  /** Take back what the steps did to the folder's own git, too: branches, tags, `HEAD`, the stash, what is staged, an operation in progress, or `.git` itself. See Git. Default: false. */
+  /** Take back what the steps did to the folder's own git, too: branches, tags, `HEAD`, the stash, what is staged, an operation in progress, or `.git` itself. See Git. */
   git?: boolean;
   /** Report what the request would do, without doing it. */
   dryRun?: boolean;
@@ -1346,7 +1346,7 @@ export interface RevertOutcome extends Outcome {
 export interface SessionUnrevertParams extends RequestParams {
   /** The session. */
   sessionId: string;
-  /** Take back what the steps did to the folder's own git, too: branches, tags, `HEAD`, the stash, what is staged, an operation in progress, or `.git` itself. See Git. Default: false. */
+  /** Take back what the steps did to the folder's own git, too: branches, tags, `HEAD`, the stash, what is staged, an operation in progress, or `.git` itself. See Git. */
   git?: boolean;
   /** Report what the request would do, without doing it. */
   dryRun?: boolean;

@@ -86,7 +86,7 @@ def _chat(backend: Backend, wanted: dict[str, Any]) -> ChatRewind:
 
 def _redo_arguments(parser: Parser) -> None:
     changing(parser, _CONFLICTS)
-    _which(parser, "all that the last undo undid")
+    _which(parser, "everything that the last undo took back")
 
 
 @Command("redo", "every day", _redo_arguments, answer="StepsOutcome", example="redo --yes")

@@ -141,7 +141,7 @@ class RedoParams:
     plan and a token, and a second call with the token carries out the plan.
     """
 
-    count: Annotated[Limit | None, "How many steps to redo. Default: all that the last undo undid."] = None
+    count: Annotated[Limit | None, "How many steps to redo. Default: everything that the last undo took back."] = None
     session: Annotated[str | None, f"Whose steps. {_WHOSE}"] = None
     git: Annotated[bool, "Also redo what `undo` with `git` took back."] = False
     token: Annotated[str | None, _PLANNED] = None

@@ -50,13 +50,13 @@ class _ClineAgent(Agent):
         return {f".cline/data/settings/{file}.json": json.dumps(known) for file, known in files.items()}
 
     def with_tools(self, settings: dict[str, str], snapd: str) -> dict[str, str]:
-        raise NotImplementedError
+        raise NotImplementedError("no scenario gives Cline the tools of snapd")
 
     def environment(self, home: Path, url: str) -> dict[str, str]:
         return {"CLINE_NO_AUTO_UPDATE": "1"}
 
     def arguments(self, start: Start) -> list[str]:
-        raise NotImplementedError
+        raise NotImplementedError("its undo is only in its terminal interface")
 
     def call(self, action: Action, project: Path) -> Call:
         if isinstance(action, Shell):

@@ -281,7 +281,7 @@ class UndoPlanner:
         """Returns what there is to redo, of a session or of everything; the last undone is first, as in `undone`.
 
         In `count`, a step that was undone with its parts counts as one. Pieces of a step that were undone one by one
-        are redone together, unless one of another came between. None is all that the last undo undid.
+        are redone together, unless one of another came between. None means everything that the last undo took back.
         """
         chosen: dict[UndoneShare, UndoTask] = {}
         names: set[str] = set()

@@ -93,7 +93,7 @@ class UndoSteps:
     ) -> UndoResult:
         """Redoes up to `count` steps, the last undone first; without a session, steps and operations of the workspace.
 
-        Without a count, redoes all that the last undo undid. Raises `NothingToRedo` if nothing is left to redo.
+        Without a count, redoes everything that the last undo took back. Raises `NothingToRedo`.
         """
         with self._writer.turn(call):
             if session_id is not None:
