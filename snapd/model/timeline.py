@@ -473,7 +473,6 @@ class Step:
     to: SnapshotId | None  # the snapshot at its end, or when its client left, if no client ended it
     state: StepState  # "undone" if all of it was undone, "partly" if some of it was
     claims: tuple[RelPath, ...] | None  # see `StepEnded`
-    summary: Summary | None  # if stored, see `Timeline.keep_summary`
     uncaptured: tuple[UncapturedChange, ...] = ()  # see `StepEnded`
     may_change_git: bool = False  # whether the git state changed in one of its spans
 

@@ -30,6 +30,7 @@ from snapd.model.timeline import (
     StepEnded,
     StepId,
     StepsLeft,
+    Summary,
 )
 from snapd.store.store import Store
 from snapd.store.timeline.timeline import Timeline
@@ -61,10 +62,10 @@ WITH_OTHERS = StepEnding(spoken_for=False)
 
 @attrs.frozen
 class EndedStep:
-    """A step that just ended, and ended steps that were open at the same time, as they were before this one ended."""
+    """A step that just ended, and ended steps that were open at the same time, with the summary kept before."""
 
     step: Step
-    beside: tuple[Step, ...]
+    beside: dict[StepId, Summary | None]
 
 
 class SessionNotices(SessionViews):
@@ -113,9 +114,9 @@ class SessionNotices(SessionViews):
     def notify_ended(self, ended: EndedStep) -> None:
         """Notifies that a step ended, and which other steps own different changes as a result."""
         steps = [self.known_step(ended.step.step_id)]
-        for before in ended.beside:
-            step = self.known_step(before.step_id)
-            if self._step_changes.summary(step, Call()) != before.summary:
+        for step_id, before in ended.beside.items():
+            step = self.known_step(step_id)
+            if self._step_changes.summary(step, Call()) != before:
                 steps.append(step)
         self.notify_steps([self.shown(step, Call()) for step in steps])
 
@@ -372,12 +373,13 @@ class Sessions(SessionNotices):
         *begun: StepBegun,
     ) -> EndedStep:
         """Ends an open step with a snapshot that was just taken, and begins another on it; otherwise as `end_open`."""
-        beside = [self.known_step(other) for other in self._timeline.beside(step.step_id)]
-        self._writer.event_log.prepare(len(beside) + OTHER_NOTICES)
+        others = self._timeline.beside(step.step_id)
+        beside = {other: self._timeline.summary(other) for other in others if self.known_step(other).ended is not None}
+        self._writer.event_log.prepare(len(others) + OTHER_NOTICES)
         self._writer.track(snapshot, self._end_of(step, snapshot, ending), call, *begun)
         self._writer.work_tree.state.uncaptured.settle()
         self._writer.attendance.drop((step.step_id,))
-        return EndedStep(self.known_step(step.step_id), tuple(other for other in beside if other.ended is not None))
+        return EndedStep(self.known_step(step.step_id), beside)
 
     @contextmanager
     def simulate_ended(self, steps: Iterable[Step], call: Call) -> Iterator[None]:

@@ -96,8 +96,9 @@ class StepChanges:
 
     def summary(self, step: Step, call: Call) -> Summary:
         """Summarizes what a step itself changed, file by file; stores the summary once the step has ended."""
-        if step.summary is not None:
-            return step.summary
+        kept = self._timeline.summary(step.step_id)
+        if kept is not None:
+            return kept
         next_seq = self._timeline.next_seq
         own = self.own(step)
         is_gits = step.may_change_git and any(span.by_git for span in self._timeline.spans(step.step_id))

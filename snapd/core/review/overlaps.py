@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 import attrs
 
@@ -59,25 +59,71 @@ class Overlaps:
     _store: Store
     _attributor: Attributor
 
-    def between(self, first: int, last: int, call: Call, session_id: SessionId | None = None) -> Fold | None:
-        """Folds what agents did in a span of time, in milliseconds since 1970, and in the window before it.
+    def of_session(
+        self,
+        session_id: SessionId,
+        files: Collection[RelPath],
+        now: int,
+        look: Callable[[], tuple[int, Collection[FileChange]]],
+        call: Call,
+        *,
+        only: bool,
+    ) -> Fold | None:
+        """Folds what agents did to the files of an agent; returns None if no other was at work.
 
-        Returns None if only one agent was at work, or none but that of the given session.
+        Args:
+            session_id: of the agent.
+            files: those that count.
+            now: milliseconds since 1970.
+            look: returns the last event, and what changed since then.
+            call: the request.
+            only: whether no other file counts that the agent changed.
         """
         timeline = self._store.timeline
-        if timeline.session_page(None, 1)[1] is None and session_id is None:
-            # the only one
-            return None
-        start, end = timeline.seq_at(first - WINDOW), timeline.seq_at(last + 1)
         fold = Fold(self._store)
-        roots = {fold.root_of(step_id) for step_id in timeline.at_work(start, end)}
-        if session_id is not None:
-            roots.add(fold.root_of_session(session_id))
-        if len(roots) < 2:
+        start, end = timeline.seq_at(now - WINDOW), timeline.seq_at(now + 1)
+        at_work = timeline.at_work(start, end)
+        root = fold.root_of_session(session_id)
+        own = [step_id for step_id in at_work if fold.root_of(step_id) == root]
+        if len(own) == len(at_work):
             return None
+        last, unrecorded = look()
+        end = last + 1
         list_files(timeline, self._store, call)
-        changes = self._attributor.attributed(timeline.touched_between(start, end))
-        looks = deque(timeline.looks_between(start, end))
+        paths = {*files}
+        if not only:
+            steps = filter(None, map(timeline.step, own))
+            paths |= timeline.touched_again(start, end, (), {session_id, *(step.session_id for step in steps)})
+            paths.update(path for change in unrecorded for path in (change.path, change.source) if path is not None)
+        self._folded(fold, paths, start, end, call)
+        fold.add(end, now, unrecorded)
+        return fold
+
+    def of_steps(self, steps: Iterable[Step], call: Call) -> dict[StepId, tuple[Overlap, ...]]:
+        """Returns the overlaps of ended steps: what other agents had written that each agent did not know."""
+        timeline = self._store.timeline
+        result: dict[StepId, tuple[Overlap, ...]] = {}
+        if timeline.session_page(None, 1)[1] is None:
+            # the only one
+            return result
+        ended = {step.step_id: (step.started, step.ended) for step in steps if step.ended is not None}
+        for first, last in _merged(ended.values()):
+            start, end = timeline.seq_at(first - WINDOW), timeline.seq_at(last + 1)
+            fold = Fold(self._store)
+            if len({fold.root_of(step_id) for step_id in timeline.at_work(start, end)}) < 2:
+                continue
+            list_files(timeline, self._store, call)
+            # of most files, no other event knows
+            paths = timeline.touched_again(start, end, ended.keys(), ())
+            self._folded(fold, paths, start, end, call)
+            result |= {step_id: tuple(each.values()) for step_id, each in fold.overlaps.items() if step_id in ended}
+        return result
+
+    def _folded(self, fold: Fold, paths: Collection[RelPath], start: int, end: int, call: Call) -> None:
+        """Adds what the events from `start` to before `end` did to some files."""
+        timeline = self._store.timeline
+        changes = self._attributor.attributed(timeline.touched_by_name(paths, start, end))
+        looks = deque(look for look in timeline.looks_between(start, end) if look.path in paths)
         for event, made in changes:
             call.check()
             while looks and looks[0].seq < event.seq:
@@ -85,17 +131,6 @@ class Overlaps:
             fold.add(event.seq, event.milliseconds, made)
         for look in looks:
             fold.look(look)
-        return fold
-
-    def of_steps(self, steps: Iterable[Step], call: Call) -> dict[StepId, tuple[Overlap, ...]]:
-        """Returns the overlaps of ended steps: what other agents had written that each agent did not know."""
-        result: dict[StepId, tuple[Overlap, ...]] = {}
-        spans = _merged((step.started, step.ended) for step in steps if step.ended is not None)
-        for first, last in spans:
-            fold = self.between(first, last, call)
-            if fold is not None:
-                result |= {step_id: tuple(each.values()) for step_id, each in fold.overlaps.items()}
-        return result
 
 
 @attrs.define(eq=False)

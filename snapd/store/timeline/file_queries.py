@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from snapd.model.snapshot import ObjectId, RelPath
@@ -17,6 +17,7 @@ from snapd.model.timeline import (
     Replied,
     SessionId,
     SnapshotId,
+    StepId,
 )
 
 from .converter import read_file
@@ -39,6 +40,12 @@ WHERE tree BETWEEN ? AND ? AND place < ?
 ORDER BY place DESC LIMIT ?
 """
 _TOUCHED = "SELECT path, seq, part, old, new, other FROM touched "
+_TOUCHED_AGAIN = """
+SELECT DISTINCT path FROM touched AS mine WHERE seq IN (SELECT seq FROM spans WHERE {which}) AND EXISTS (
+    SELECT 1 FROM touched AS again WHERE again.path = mine.path AND again.seq >= ? AND again.seq < ?
+    AND (again.seq, again.part) != (mine.seq, mine.part)
+)
+"""
 
 
 class CommentQueries(EventQueries):
@@ -95,9 +102,34 @@ class FileQueries(Queries):
         """Returns what the listed events between `after` and `before`, both exclusive, did to a file, oldest first."""
         return self._touched("WHERE path = ? AND seq > ? AND seq < ? ORDER BY seq, part DESC", path, after, before)
 
-    def touched_between(self, first: int, last: int) -> tuple[FileChangeRow, ...]:
-        """Returns what the listed events from `first` to before `last` did, in order."""
-        return self._touched("WHERE seq >= ? AND seq < ? ORDER BY seq, part DESC, path", first, last)
+    def touched_again(
+        self, first: int, last: int, steps: Collection[StepId], sessions: Collection[SessionId]
+    ) -> frozenset[RelPath]:
+        """Returns the files that events of some steps, or of any step of some sessions, changed and another one, too.
+
+        The other event is one from `first` to before `last`. All of them are listed events.
+        """
+        paths: set[RelPath] = set()
+        of_sessions = f"step_id IN (SELECT step_id FROM steps WHERE session_id IN ({_marks(sessions)}))"  # noqa: S608
+        for which, names in ((f"step_id IN ({_marks(steps)})", steps), (of_sessions, sessions)):
+            if names:
+                paths.update(path for (path,) in self._rows(_TOUCHED_AGAIN.format(which=which), *names, first, last))
+        return frozenset(paths)
+
+    def touched_by_name(self, paths: Collection[RelPath], first: int, last: int) -> list[FileChangeRow]:
+        """Returns what the listed events from `first` to before `last` did to some files, in order.
+
+        Of a file that was moved, it returns both names.
+        """
+        rows = [row for path in paths for row in self.touched_of(path, last, first - 1)]
+        rows += [
+            there
+            for row in rows
+            if row.other is not None and row.other not in paths
+            for there in self.touched_of(row.other, row.seq + 1, row.seq - 1)
+            if there.part == row.part
+        ]
+        return sorted(set(rows), key=lambda row: (row.seq, row.part == "done", row.path))
 
     def looks_between(self, first: int, last: int) -> tuple[FileLook, ...]:
         """Returns the files that agents saw by the events from `first` to before `last`, in order."""
@@ -117,6 +149,11 @@ class FileQueries(Queries):
                 for path, seq, part, old, new, other in self._rows(_TOUCHED + clause, *values)
             ]
         )
+
+
+def _marks(values: Collection[str]) -> str:
+    """Returns the place of each value in a list of them."""
+    return ", ".join("?" * len(values))
 
 
 class SnapshotQueries(Queries):

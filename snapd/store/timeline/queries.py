@@ -37,6 +37,7 @@ from snapd.model.timeline import (
     StepId,
     StepQuery,
     StepsLeft,
+    Summary,
     Tally,
     Transcript,
     UndoneShare,
@@ -126,7 +127,7 @@ SELECT MAX(step_id) FROM (
 """
 STEP = """
 SELECT step_id, session_id, place, parent, message_id, part_id, tool, description, started, ended, from_tree,
-    from_coverage, to_tree, to_coverage, state, claims, summary, detached, uncaptured, late, command,
+    from_coverage, to_tree, to_coverage, state, claims, detached, uncaptured, late, command,
     EXISTS (SELECT 1 FROM spans JOIN events ON events.seq = spans.seq
         WHERE spans.step_id = steps.step_id AND git_before IS NOT NULL)
 FROM steps
@@ -308,6 +309,11 @@ class StepQueries(Queries):
     def step(self, step_id: StepId) -> Step | None:
         """Returns a step by id."""
         return next(iter(self._steps("WHERE step_id = ?", step_id)), None)
+
+    def summary(self, step_id: StepId) -> Summary | None:
+        """Returns the summary of a step, if it is kept; it can be long: one entry for each file."""
+        payload: str | None = self._value("SELECT summary FROM steps WHERE step_id = ?", step_id)
+        return None if payload is None else decode_summary(payload)
 
     def step_of_part(self, session_id: SessionId, message_id: str | None, part_id: str) -> Step | None:
         """Returns the first step of a session begun for this message's part, or open for the part of any message."""
@@ -572,7 +578,7 @@ def step(row: tuple[Any, ...]) -> Step:
     """Builds the step from a row of `STEP`."""
     step_id, session_id, index, parent, message_id, part_id, tool, description = row[:8]
     started, ended, from_tree, from_coverage, to_tree, to_coverage, state = row[8:15]
-    claims, summary, detached, uncaptured, late, command, may_change_git = row[15:]
+    claims, detached, uncaptured, late, command, may_change_git = row[15:]
     named = (parent, message_id, part_id, tool, description)
     return Step(
         begun=StepBegun(step_id, session_id, index, *named, bool(detached), started if late else None, command),
@@ -582,7 +588,6 @@ def step(row: tuple[Any, ...]) -> Step:
         to=snapshot(to_tree, to_coverage),
         state=state,
         claims=decode_claims(claims) if claims is not None else None,
-        summary=decode_summary(summary) if summary is not None else None,
         uncaptured=decode_uncaptured(uncaptured) if uncaptured is not None else (),
         may_change_git=bool(may_change_git),
     )

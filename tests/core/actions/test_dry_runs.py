@@ -21,7 +21,6 @@ from snapd.model.call import Call
 from snapd.model.errors import SnapdError
 from snapd.model.snapshot import FileOutcome, OnConflict, Outcome
 from snapd.model.snapshot_records import SnapshotRecordQuery
-from snapd.model.timeline import Step
 from tests.support.amounts import amount
 from tests.support.sessions import Agents, at_work, ids
 from tests.support.workspace import Bench, make
@@ -201,15 +200,7 @@ class History:
     def everything(self) -> object:
         """The folder, and all that the timeline says."""
         page = self.bench.workspace.history.page(HistoryQuery(), None, 100_000, Call())
-        entries = [attrs.evolve(entry, step=None if entry.step is None else bare(entry.step)) for entry in page.entries]
-        steps = [bare(view) for view in self.views()]
-        return self.bench.read(), entries, steps, [self.agents.counts(session) for session in SESSIONS]
-
-
-def bare(view: StepView) -> StepView:
-    """A step without what is kept of it only so that it need not be found out again."""
-    step: Step = attrs.evolve(view.step, summary=None)
-    return attrs.evolve(view, step=step)
+        return self.bench.read(), page.entries, self.views(), [self.agents.counts(session) for session in SESSIONS]
 
 
 def told(outcome: Outcome) -> Said:

@@ -10,8 +10,11 @@ from random import Random
 import pytest
 
 from snapd.core.actions.review import overlap_views
+from snapd.core.answers import StepView
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams
+from snapd.store.timeline import file_queries
+from snapd.store.timeline.converter import read_file
 from tests.support.amounts import amount
 from tests.support.sessions import Agents, at_work
 
@@ -37,9 +40,13 @@ class Pair:
 
     def marks(self, session: str) -> dict[str, set[tuple[str, str]]]:
         """What people see at the steps of a session."""
+        return self.marks_of(self.agents.steps(session))
+
+    def marks_of(self, steps: Iterable[StepView]) -> dict[str, set[tuple[str, str]]]:
+        """What people see at some steps."""
         return {
             view.step.step_id: {(os.fsdecode(each.path), each.step.step_id) for each in view.overlaps}
-            for view in self.workspace.overlaps.mark(self.agents.steps(session), Call())
+            for view in self.workspace.overlaps.mark(steps, Call())
             if view.overlaps
         }
 
@@ -236,3 +243,19 @@ def test_random_histories(tmp_path: Path, seed: int) -> None:
             model.looked(owner, [name])
     for session in ("s", "t", "child"):
         assert pair.marks(session) == model.marks[session]
+        one_by_one = [pair.marks_of([view]) for view in agents.steps(session)]
+        assert {step: seen for marks in one_by_one for step, seen in marks.items()} == model.marks[session]
+
+
+@pytest.mark.parametrize("files", [20, 200])
+def test_what_many_files_of_another_step_cost(pair: Pair, monkeypatch: pytest.MonkeyPatch, files: int) -> None:
+    """Neither a list of other steps nor an agent that changes one file reads all of them."""
+    pair.agents.step("s", {f"new/{number}": b"" for number in range(files)} | {"a.txt": b"s"})
+    pair.agents.step("t", {"a.txt": b"t"})
+    entries = []
+    monkeypatch.setattr(file_queries, "read_file", lambda text: entries.append(text) or read_file(text))
+    assert len(pair.marks("t")) == 1
+    assert pair.news("t", "b.txt")[0] == set()
+    assert len(pair.news("s")[0]) == 1
+    # two for each change of a file that is read from the database
+    assert 0 < len(entries) <= 40

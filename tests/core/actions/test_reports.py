@@ -28,7 +28,6 @@ def step(name: str, tool: str | None = "Bash", session: str = "s", started: int 
         to=None,
         state="open",
         claims=None,
-        summary=None,
         uncaptured=(),
     )
 

@@ -251,10 +251,8 @@ class Telling:
     def opened(self) -> None:
         """Opens the store again; summaries may be lost, or old."""
         self.store = Store(str(self.path), None)
-        found = {step: self.store.timeline.step(step) for step in self.model.steps()}
-        self.model.summaries = {
-            name: step.summary for name, step in found.items() if step is not None and step.summary is not None
-        }
+        kept = {step: self.store.timeline.summary(step) for step in self.model.steps()}
+        self.model.summaries = {step: summary for step, summary in kept.items() if summary is not None}
 
     def keep_copy(self, where: Path) -> None:
         """Copies the database and its seal, as they are after a close."""

@@ -12,6 +12,7 @@ from snapd.core.actions.review.review import ReviewViews
 from snapd.core.actions.step_changes import SessionViews, StepChanges
 from snapd.core.answers import OverlapView, StepView
 from snapd.core.operations.writer import Writer
+from snapd.core.review.changes import FileChange
 from snapd.core.review.overlaps import WINDOW, Fold, Overlap, Overlaps
 from snapd.model.call import Call
 from snapd.model.snapshot import RelPath
@@ -55,12 +56,15 @@ class OverlapViews:
             with_lines: whether to look for the lines.
         """
         now = time.time_ns() // 10**6
-        fold = self._overlaps.between(now, now, call, session_id)
+
+        def look() -> tuple[int, Collection[FileChange]]:
+            with self._writer.turn(call):
+                seen = self._looking.look(call)
+            return seen.last, seen.unrecorded
+
+        fold = self._overlaps.of_session(session_id, files, now, look, call, only=only)
         if fold is None:
             return ()
-        with self._writer.turn(call):
-            look = self._looking.look(call)
-        fold.add(look.last + 1, now, look.unrecorded)
         matches = list(self._of_session(fold, session_id, frozenset(files), now, missed=missed, only=only))
         matches.sort(key=lambda overlap: overlap.milliseconds)
         views: list[OverlapView] = []
