@@ -15,7 +15,7 @@ from .play import NotDone, play
 from .products.disk import GitStash, Idle, Perfect, Wipe
 from .products.product import Gate, Product, Refused, wait_until
 from .products.table import PRODUCTS
-from .report import outcome
+from .report import PUBLISHED, only_others, outcome, published
 from .scenario import Malformed, Scenario, Turn, Undo, load, path_bytes
 
 SCENARIOS = load()
@@ -250,6 +250,46 @@ def test_the_command_writes_the_table_and_compares(
     monkeypatch.setattr("sys.argv", ["yardstick", *only, "--same-as", str(before)])
     assert main() == 1
     assert "NOT THE SAME git-stash edit-tool" in capsys.readouterr().out
+
+
+def test_a_run_is_published(tmp_path: Path) -> None:
+    def result(product: str, verdict: str, excluded: str = "") -> dict[str, str | float]:
+        amounts = {"seconds": 0.5, "turn_seconds": 1.5, "disk": 2048}
+        return {"scenario": "edit-tool", "product": product, "verdict": verdict, "why": "a", **amounts} | {
+            "excluded": excluded
+        }
+
+    titles = {
+        "git-stash": "git stash",
+        "codex": "Codex",
+        "snapd-claude": "snapd, Claude Code",
+        "snapd-codex": "snapd, Codex",
+    }
+    run = {
+        "date": "2026-01-02",
+        "products": {name: {"title": title, "version": "1", "undo_with": "x"} for name, title in titles.items()},
+        "results": [
+            result("git-stash", "right"),
+            result("codex", "not offered"),
+            result("snapd-claude", "right"),
+            result("snapd-codex", "lost", "docs/undo.md"),
+        ],
+    }
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "compare.md").write_text(
+        "before\n<!-- measured -->\nold\n<!-- end of what was measured -->\nafter\n"
+    )
+    files = published(run, SCENARIOS, tmp_path)
+    assert json.loads(files[PUBLISHED]) == run
+    comparison = files[Path("docs/compare.md")]
+    assert comparison.startswith("before\n<!-- measured -->\n")
+    assert comparison.endswith("<!-- end of what was measured -->\nafter\n")
+    assert "\nold\n" not in comparison
+    assert "| git stash | 1 | x | 1 | 0 | 0 | 0 | 0 | 0 |" in comparison
+    edit = SCENARIOS["edit-tool"]
+    assert f"| [{edit.title}]({edit.report}) | right | right; **lost**\\* with Codex |" in comparison
+    assert "- snapd-codex, `edit-tool`: lost ([excluded](undo.md)): a" in files[Path("docs/yardstick.md")]
+    assert only_others(run) == ["edit-tool"]
 
 
 def test_a_disk_product_waits_for_the_person() -> None:

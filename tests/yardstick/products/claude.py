@@ -28,6 +28,7 @@ class ClaudeCode(AgentProduct):
     """In its full-screen interface, one terminal for each session."""
 
     name = "claude"
+    title = "Claude Code"
     undo_with = "`/rewind`, “Restore code and conversation”"
     agent = Claude()
     own = (".claude",)

@@ -74,6 +74,7 @@ class ClineCli(AgentProduct):
     """In its full-screen interface, one terminal for each session; what it keeps is in the project's own git."""
 
     name = "cline"
+    title = "Cline"
     undo_with = "`/undo`, “Restore chat and workspace”"
     agent = _ClineAgent()
 

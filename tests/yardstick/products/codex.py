@@ -16,6 +16,7 @@ class CodexCli(AgentProduct):
     """It is asked for what it has, and does not work at all."""
 
     name = "codex"
+    title = "Codex"
     undo_with = "nothing: its undo was removed"
     agent = Codex()
     _says = ""

@@ -61,6 +61,7 @@ class GitStash(Disk):
     """The habit of people who have git alone: they stash all before a turn and apply that at once, and later again."""
 
     name = "git-stash"
+    title = "git stash"
     undo_with = "`git reset --hard`, `git clean -fd`, `git stash apply --index`"
     stores = ("project/.git/objects",)
     excluded: ClassVar[dict[str, str]] = {

@@ -38,6 +38,7 @@ class GeminiCli(AgentProduct):
     """In its full-screen interface; the person allows each call once."""
 
     name = "gemini"
+    title = "Gemini CLI, `/rewind`"
     undo_with = "`/rewind`, “Rewind conversation and revert code changes”"
     agent: ClassVar[Agent] = Gemini()
     stores = ("home/.gemini/history", "home/.gemini/tmp/*/checkpoints")
@@ -153,6 +154,7 @@ class GeminiRestore(GeminiCli):
     """With checkpoints on, which its user has to set."""
 
     name = "gemini-restore"
+    title = "Gemini CLI, `/restore`"
     undo_with = "`/restore` to the first checkpoint of the turn"
     excluded: ClassVar[dict[str, str]] = {"shell": _RESTORE}
     _saved = "Edit|WriteFile"
@@ -178,6 +180,7 @@ class QwenCode(GeminiRestore):
     """Qwen Code; the setting for checkpoints has no effect in this version, but the argument has."""
 
     name = "qwen"
+    title = "Qwen Code"
     agent = Qwen()
     stores = ("home/.qwen/history", "home/.qwen/tmp/*/checkpoints")
     excluded: ClassVar[dict[str, str]] = {"shell": _QWEN}

@@ -27,6 +27,7 @@ class OpenCodeServer(AgentProduct):
     """A server in the place, and a session in it for each of the scenario's."""
 
     name = "opencode"
+    title = "OpenCode"
     undo_with = "`/undo`: `POST /session/ID/revert` with the message; `/redo`: `unrevert`"
     agent: ClassVar[Agent] = OpenCode()
     stores = ("home/.local/share/opencode/snapshot",)
@@ -124,5 +125,6 @@ class Kilo(OpenCodeServer):
     """Kilo's command line, which has OpenCode's server."""
 
     name = "kilo"
+    title = "Kilo"
     agent = _KiloAgent()
     stores = ("home/.local/share/kilo/snapshot",)

@@ -47,6 +47,7 @@ class Product(ABC):
 
     Attributes:
         name: for `PRODUCT`.
+        title: for the table.
         undo_with: what the person does to take something back.
         own: names at the top of the project that the product itself makes.
         stores: where it keeps what it needs for the undo, as patterns below the place.
@@ -54,6 +55,7 @@ class Product(ABC):
     """
 
     name: ClassVar[str]
+    title: ClassVar[str] = ""
     undo_with: ClassVar[str]
     own: ClassVar[tuple[str, ...]] = ()
     stores: ClassVar[tuple[str, ...]] = ()

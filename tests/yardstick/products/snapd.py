@@ -119,6 +119,7 @@ class SnapdClaude(Snapd):
     """Under Claude Code."""
 
     name = "snapd-claude"
+    title = "snapd, Claude Code"
     agent = Claude()
 
     def open(self) -> None:
@@ -135,6 +136,7 @@ class SnapdCodex(Snapd):
     """Under Codex."""
 
     name = "snapd-codex"
+    title = "snapd, Codex"
     agent = Codex()
 
 
@@ -142,6 +144,7 @@ class SnapdOpenCode(Snapd):
     """Under OpenCode."""
 
     name = "snapd-opencode"
+    title = "snapd, OpenCode"
     agent = OpenCode()
 
 
@@ -149,6 +152,7 @@ class SnapdGemini(Snapd):
     """Under Gemini CLI."""
 
     name = "snapd-gemini"
+    title = "snapd, Gemini CLI"
     agent = Gemini()
 
     def arguments(self, start: Start) -> list[str]:
@@ -159,6 +163,7 @@ class SnapdQwen(Snapd):
     """Under Qwen Code."""
 
     name = "snapd-qwen"
+    title = "snapd, Qwen Code"
     agent = Qwen()
 
     def arguments(self, start: Start) -> list[str]:
