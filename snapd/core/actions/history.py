@@ -33,18 +33,21 @@ from snapd.model.trees import is_among
 from snapd.store.store import Store
 from snapd.store.timeline.timeline import Timeline
 
+_AT_FIRST = 8
+"""How many events to read first: most questions end within a few."""
 _AT_ONCE = 200
 """The maximum number of events to read at once: a reader that stops early has read one page too many."""
 
 
 def newest_first(timeline: Timeline, before: int | None = None) -> Iterator[Event]:
     """Yields the events of a timeline, newest first, below a number or from the latest on."""
+    count = _AT_FIRST
     while True:
-        events = timeline.events(before, _AT_ONCE)
+        events = timeline.events(before, count)
         yield from events
-        if len(events) < _AT_ONCE:
+        if len(events) < count:
             return
-        before = events[-1].seq
+        before, count = events[-1].seq, min(2 * count, _AT_ONCE)
 
 
 @attrs.frozen
@@ -153,7 +156,9 @@ class History:
             files = self._step_changes.users(seen, call, renames=query.renames)
             git = self._step_changes.git_change([event], lambda steps: not steps) if not names else None
             if files or git or (not seen.steps and seen.before != seen.after):
-                unknown = any(self._is_elsewhere(file.path) for file in files)
+                # it depends on the directory alone
+                one_of_each = {file.path.rpartition(b"/")[0]: file.path for file in files}
+                unknown = any(map(self._is_elsewhere, one_of_each.values()))
                 trees = seen.before.tree, seen.after.tree
                 yield HistoryEntry(event.seq, "user", event.milliseconds, *trees, files, is_unknown=unknown, git=git)
 

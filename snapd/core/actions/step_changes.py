@@ -27,7 +27,7 @@ from snapd.model.call import Call
 from snapd.model.errors import UnknownSession, UnknownStep
 from snapd.model.git import GitChange, GitMove
 from snapd.model.git import net as net_of_git
-from snapd.model.snapshot import Change, ObjectId, RelPath, UncapturedChange
+from snapd.model.snapshot import Change, Entry, ObjectId, RelPath, UncapturedChange
 from snapd.model.timeline import (
     Event,
     FileSummary,
@@ -47,8 +47,10 @@ from snapd.model.timeline import (
     UndoUnit,
 )
 from snapd.store.object_store import ObjectStore
+from snapd.store.objects.cache import RecentCache
 from snapd.store.timeline.timeline import TimelineView
 
+_KEPT_COUNTS = 20_000
 _OF_AN_OPERATION = Author("", None)
 """An operation shares its changes with no step: it has its own span."""
 
@@ -60,6 +62,10 @@ class StepChanges:
         self._objects = objects
         self._timeline = timeline
         self.texts = texts
+        # additions, deletions and whether it is binary, of two blobs
+        self._counts: RecentCache[tuple[ObjectId | None, ObjectId | None], tuple[int, int, bool]] = RecentCache(
+            _KEPT_COUNTS, lambda _: 1
+        )
 
     def own(self, unit: UndoUnit, *, with_git: bool = False) -> OwnChanges:
         """Returns what a step itself changed so far, without its parts; or what an operation changed.
@@ -209,16 +215,25 @@ class StepChanges:
     def _summary_of(
         self, path: RelPath, chain: Sequence[Change | Delta], call: Call, source: RelPath | None = None
     ) -> FileSummary:
-        files = [describe(self._objects, path, each.old, each.new, self.texts, call, contents=False) for each in chain]
+        counts = [self._count(each.old, each.new, call) for each in chain]
         return FileSummary(
             path,
             status_of(chain[0].old, chain[-1].new),
-            sum(file.additions for file in files),
-            sum(file.deletions for file in files),
-            any(file.binary for file in files),
+            sum(additions for additions, _, _ in counts),
+            sum(deletions for _, deletions, _ in counts),
+            any(binary for *_, binary in counts),
             joined(*(each.others for each in chain if isinstance(each, Delta))),
             renamed_from=source,
         )
+
+    def _count(self, old: Entry | None, new: Entry | None, call: Call) -> tuple[int, int, bool]:
+        key = None if old is None else old.oid, None if new is None else new.oid
+        known = self._counts.get(key)
+        if known is None:
+            file = describe(self._objects, b"", old, new, self.texts, call, contents=False)
+            known = file.additions, file.deletions, file.binary
+            self._counts.keep(key, known)
+        return known
 
     def differ_in(self, old: ObjectId, new: ObjectId, only: Collection[RelPath]) -> bool:
         """Whether any of these files, or of those below these directories, differs between two trees."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
+from snapd.core.actions import step_changes
 from snapd.core.actions.history import HistoryEntry, HistoryPosition, HistoryQuery
+from snapd.core.compare.file_diff import FileDelta, describe
 from snapd.model.call import Call
 from snapd.model.errors import UnknownStep
 from tests.support.amounts import amount
@@ -47,6 +50,29 @@ def work(agents: Agents, random: Random) -> None:
         elif any(agents.counts(session)[0] for session in "st"):
             agents.undo(next(session for session in "st" if agents.counts(session)[0]))
     agents.step("s", {"last": b"x"})
+
+
+def test_a_second_look_counts_no_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    agents = at_work(tmp_path, dict.fromkeys(NAMES, b"x\n"))
+    agents.start("s")
+    compared = []
+
+    def counted(*arguments: Any, **options: Any) -> FileDelta:
+        compared.append(arguments)
+        return describe(*arguments, **options)
+
+    monkeypatch.setattr(step_changes, "describe", counted)
+    agents.bench.track()
+    agents.bench.write({"a": b"y\nz\n", "f": b"\0"})
+    agents.step("s", {"last": b"x"})
+    agents.undo("s")
+    first = listed(agents, HistoryQuery())
+    (user,) = (entry for entry in first if entry.kind == "user")
+    assert [(file.additions, file.deletions, file.binary) for file in user.files] == [(2, 1, False), (0, 0, True)]
+    assert compared
+    compared.clear()
+    assert listed(agents, HistoryQuery()) == first
+    assert compared == []
 
 
 @pytest.mark.parametrize("seed", range(amount(6, 60)))
