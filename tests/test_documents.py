@@ -138,11 +138,11 @@ def test_whatever_is_promised_is_shown() -> None:
 
 
 def test_the_comparison_says_where_everything_is_from() -> None:
-    text = (DOCS / "compare.md").read_text("utf-8")
+    text = (DOCS / "compare-editors.md").read_text("utf-8")
     assert set(USED.findall(text)) == {name for name, _ in DEFINED.findall(text)}
     assert [name for name, note in DEFINED.findall(text) if "](https://" not in note] == []
-    shown = {claim.partition(" | ")[0] for claim in EVIDENCE["compare.md"]}
-    for topic, snapd, *others in _rows("compare.md")[1:]:
+    shown = {claim.partition(" | ")[0] for claim in EVIDENCE["compare-editors.md"]}
+    for topic, snapd, *others in _rows("compare-editors.md")[1:]:
         assert topic.strip(" *") in shown
         assert USED.findall(snapd) == []
         for cell, letter in zip(others, "vcz", strict=True):
