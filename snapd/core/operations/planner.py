@@ -16,7 +16,17 @@ from snapd.core.compare.threeway import Overlap, merge, three_way
 from snapd.model.call import Call
 from snapd.model.paths import folders_above
 from snapd.model.plan import CapturedFile, Delete, Plan, Write
-from snapd.model.snapshot import EXECUTABLE, Decision, Entry, FileOutcome, ObjectId, OnConflict, RelPath, Snapshot
+from snapd.model.snapshot import (
+    EXECUTABLE,
+    SYMLINK,
+    Decision,
+    Entry,
+    FileOutcome,
+    ObjectId,
+    OnConflict,
+    RelPath,
+    Snapshot,
+)
 from snapd.model.trees import file_at
 from snapd.store.object_store import ObjectStore
 from snapd.worktree.worktree import WorkTree
@@ -97,7 +107,8 @@ class Planner:
         for goal in goals:
             name, write = old_names.get(goal.path, goal.path), self._writes.get(goal.path)
             captured = self._work_tree.captured(name)
-            if write is None or captured is None:
+            # a symlink has no permissions of its own
+            if write is None or captured is None or captured.entry.mode == SYMLINK:
                 continue
             usual, usual_now = (executable if one.entry.mode == EXECUTABLE else plain for one in (write, captured))
             wanted, now = goal.target.permissions_of(goal.path, usual), stat.S_IMODE(captured.signature.mode)

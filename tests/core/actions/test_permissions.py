@@ -63,6 +63,24 @@ def test_what_was_deleted_comes_back_with_them(agents: Agents) -> None:
     assert permissions(bench) == before
 
 
+def test_a_file_that_a_symlink_replaced_comes_back_with_them(agents: Agents) -> None:
+    """The mode of a symlink is 777 on Linux, and says nothing."""
+    bench = agents.bench
+    before, tree = permissions(bench), bench.track()
+
+    def link() -> None:
+        for name in MODES:
+            os.rename(bench.path(name), bench.path(f"{name}.moved"))
+            os.symlink(f"{os.path.basename(name)}.moved", bench.path(name))
+
+    agents.step("s", link)
+    agents.undo("s")
+    assert permissions(bench) == before
+    agents.redo("s")
+    bench.restore(tree)
+    assert permissions(bench) == before
+
+
 @pytest.mark.parametrize("point", ["apply.commit", "apply.move", "writer.conclude"])
 def test_it_does_after_a_kill(agents: Agents, point: str) -> None:
     bench = agents.bench
