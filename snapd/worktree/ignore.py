@@ -20,7 +20,7 @@ from snapd.model.snapshot import RelPath, RuleText, Signature, file_clock_ns
 from snapd.store.adopt import OpenBlobs
 from snapd.worktree.fs.stable_read import StatCache, is_racy, read_small, signature
 from snapd.worktree.git.config import GitUser as GitUser
-from snapd.worktree.git.index import GitIndex, MalformedIndex, TrackedPaths, read_index
+from snapd.worktree.git.index import EntryPlaces, GitIndex, MalformedIndex, TrackedPaths, read_index, same_paths
 from snapd.worktree.git.index_seed import IndexSeed
 from snapd.worktree.git.repository import Repository, find_repository, nested_repository, user_excludes
 
@@ -54,7 +54,7 @@ class RuleSource:
         self._settings: tuple[tuple[str, ...], tuple[str, ...]] = (), ()
         self._stats = StatCache()
         self._repository: Repository | None = None
-        self._indexes: dict[tuple[bytes, bytes, bytes], tuple[Signature, TrackedPaths]] = {}
+        self._indexes: dict[tuple[bytes, bytes, bytes], tuple[Signature | None, TrackedPaths, EntryPlaces | None]] = {}
         self._nested: dict[RelPath, tuple[StatCache, TrackedPaths | None]] = {}
         self.parsed: GitIndex | None = None
         self._folders: list[str] | None = None
@@ -174,7 +174,7 @@ class RuleSource:
         if known is not None and known[0] == signature(status):
             return known[1]
         try:
-            index = read_index(path, hash_size=repository.hash_size)
+            tracked, places = self._tracked(known, repository, strip, add, keep=keep)
         except (MalformedIndex, OSError) as error:
             # the ignore rules now apply to what it held, and nothing ignored is ever deleted
             logger.warning(
@@ -185,14 +185,27 @@ class RuleSource:
             stats.refused[os.fsdecode(path)] = None
             self._indexes.pop(key, None)
             return NOTHING_TRACKED
+        certain = None if is_racy(status.st_ctime_ns, looked_at) else signature(status)
+        self._indexes[key] = certain, tracked, places
+        return tracked
+
+    def _tracked(
+        self,
+        known: tuple[Signature | None, TrackedPaths, EntryPlaces | None] | None,
+        repository: Repository,
+        strip: bytes,
+        add: bytes,
+        *,
+        keep: bool,
+    ) -> tuple[TrackedPaths, EntryPlaces | None]:
+        if known is not None and known[2] is not None:
+            places = same_paths(repository.index_path, known[2], hash_size=repository.hash_size)
+            if places is not None:
+                return known[1], places
+        index = read_index(repository.index_path, hash_size=repository.hash_size)
         if keep:
             self.parsed = index
-        tracked = TrackedPaths.from_index(index, strip=strip, add=add)
-        if is_racy(status.st_ctime_ns, looked_at):
-            self._indexes.pop(key, None)
-        else:
-            self._indexes[key] = (signature(status), tracked)
-        return tracked
+        return TrackedPaths.from_index(index, strip=strip, add=add), index.places
 
 
 NOTHING_TRACKED = TrackedPaths(())

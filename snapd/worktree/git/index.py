@@ -64,6 +64,8 @@ _HALF = struct.Struct(">H")
 _MOST_BYTES = 256 << 20  # two million files need less
 _MOST_EXPANSION = 16  # for compressed paths: they are shorter than 1,000 bytes on average
 _KNOWN_REQUIRED = (b"link", b"sdir")
+_BLOCK = 64
+"""Entries whose bytes are compared together."""
 
 
 class MalformedIndex(ValueError):
@@ -88,6 +90,20 @@ class GitIndex:
     mtime_ns: int  # of the index file
     device: int
     sparse: bool  # entries may stand for whole directories
+    places: EntryPlaces | None = attrs.field(default=None, repr=False)
+
+
+@attrs.frozen
+class EntryPlaces:
+    """Where the entries of one index file lie, by which a later version shows that it has the same paths.
+
+    A block has its offset, the hash of its bytes, and that of the paths and kinds of its entries.
+    """
+
+    start: bytes
+    blocks: list[tuple[int, int, int]]
+    end: int
+    sparse: bool
 
 
 @attrs.frozen
@@ -100,6 +116,7 @@ class _Raw:
     device: int
     checksum: bytes
     extensions: dict[bytes, bytes]
+    places: EntryPlaces | None
 
 
 class _BrokenError(Exception):
@@ -109,15 +126,62 @@ class _BrokenError(Exception):
 def read_index(path: str | bytes, *, hash_size: int = 20) -> GitIndex:
     """Reads an index file and its shared index, if any; raises `MalformedIndex`, or `OSError`."""
     raw = _read_raw(path, hash_size)
-    paths, heads = raw.paths, raw.heads
+    paths, heads, places = raw.paths, raw.heads, raw.places
     try:
         if link := raw.extensions.get(b"link"):
             paths, heads = _joined(path, link, raw, hash_size)
+            places = None
         if not all(paths):
             raise _BrokenError("an entry has no path")
     except _BrokenError as error:
         raise MalformedIndex(path, str(error)) from None
-    return GitIndex(paths, heads, raw.mtime_ns, raw.device, b"sdir" in raw.extensions)
+    return GitIndex(paths, heads, raw.mtime_ns, raw.device, b"sdir" in raw.extensions, places)
+
+
+def same_paths(path: str | bytes, places: EntryPlaces, *, hash_size: int = 20) -> EntryPlaces | None:
+    """Returns the places of the entries as they are now, if the file still has the same paths; reads what changed.
+
+    git writes the whole file whenever the time of one file in it changed. Raises `OSError`.
+    """
+    data = read_bounded(path, _MOST_BYTES)
+    size = _STAT.size + hash_size + _HALF.size
+    if not data.startswith(places.start):
+        return None
+    blocks: list[tuple[int, int, int]] = []
+    ends = [start for start, _, _ in places.blocks[1:]] + [places.end]
+    try:
+        names = {name for name, _ in _extensions(data[places.end : -hash_size], 0)}
+        if b"link" in names or (b"sdir" in names) != places.sparse:
+            return None
+        left = _HEADER.unpack(places.start)[2]
+        for (start, known, of_paths), end in zip(places.blocks, ends, strict=True):
+            block = data[start:end]
+            now = hash(block)
+            if now != known:
+                paths, heads, at = _padded_entries(places.start + block, min(_BLOCK, left), size)
+                if at != len(places.start) + len(block) or _hash_of_paths(paths, heads) != of_paths:
+                    return None
+            blocks.append((start, now, of_paths))
+            left -= _BLOCK
+    except (_BrokenError, struct.error, IndexError, ValueError):
+        return None
+    return attrs.evolve(places, blocks=blocks)
+
+
+def _places(data: bytes, raw: tuple[list[bytes], list[bytes], int], *, sparse: bool) -> EntryPlaces:
+    paths, heads, end = raw
+    blocks = []
+    at = _HEADER.size
+    for first in range(0, len(paths), _BLOCK):
+        names, before = paths[first : first + _BLOCK], heads[first : first + _BLOCK]
+        start = at
+        at += sum((len(name) + len(head) + 8) & ~7 for name, head in zip(names, before, strict=True))
+        blocks.append((start, hash(data[start:at]), _hash_of_paths(names, before)))
+    return EntryPlaces(data[: _HEADER.size], blocks, end, sparse)
+
+
+def _hash_of_paths(paths: list[bytes], heads: list[bytes]) -> int:
+    return hash((b"\0".join(paths), bytes([head[_KIND_AT] for head in heads])))
 
 
 def _read_raw(path: str | bytes, hash_size: int) -> _Raw:
@@ -151,7 +215,9 @@ def _parse(data: bytes, hash_size: int, status: os.stat_result) -> _Raw:
     read = _compressed_entries if version == 4 else _padded_entries
     paths, heads, end = read(content, count, size)
     extensions = dict(_extensions(content, end))
-    return _Raw(paths, heads, status.st_mtime_ns, status.st_dev, checksum, extensions)
+    # a compressed path depends on the one before
+    places = None if version == 4 else _places(content, (paths, heads, end), sparse=b"sdir" in extensions)
+    return _Raw(paths, heads, status.st_mtime_ns, status.st_dev, checksum, extensions, places)
 
 
 def _padded_entries(data: bytes, count: int, size: int) -> tuple[list[bytes], list[bytes], int]:

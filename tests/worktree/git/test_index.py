@@ -4,14 +4,18 @@ import hashlib
 import os
 import random
 import re
+import shutil
 import struct
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from snapd.worktree.git.index import GitIndex, MalformedIndex, TrackedPaths, read_index
+from snapd.worktree.git import index as index_module
+from snapd.worktree.git.index import EntryPlaces, GitIndex, MalformedIndex, TrackedPaths, read_index, same_paths
+from tests.support.amounts import amount
 from tests.support.git import run_git
 
 ASSUME_VALID, SKIP_WORKTREE, INTENT_TO_ADD = 0x80000000, 0x4000, 0x2000
@@ -371,3 +375,103 @@ def test_eighty_thousand_entries_are_read_quickly(repo: Path, version: str) -> N
     index = index_of(repo)
     assert time.process_time() - began < 0.5
     assert len(index.paths) > 80_000
+
+
+def many_entries(root: Path, *options: str) -> Path:
+    """A repository whose index has several blocks."""
+    new_repository(root, *options)
+    for number in range(150):
+        path = root / f"many-{number % 7}" / f"{number}.txt"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"{number}\n")
+    run_git(root, "add", ".")
+    run_git(root, "commit", "-qm", "all")
+    return root
+
+
+@pytest.mark.parametrize("options", [(), ("--object-format=sha256",)])
+@pytest.mark.parametrize("seed", range(amount(3, 40)))
+def test_the_same_paths(tmp_path: Path, options: tuple[str, ...], seed: int) -> None:
+    """What git does to its index: whether it has the same paths, judged by reading all of it."""
+    chosen = random.Random(seed)
+    root = many_entries(tmp_path / "repo", *options)
+    hash_size = 32 if options else 20
+    path = os.fsencode(root / ".git" / "index")
+    some_id = run_git(root, "rev-parse", "HEAD").decode().strip()
+    operations: dict[str, Callable[[str], object]] = {
+        "edit": lambda name: (root / name).write_text(f"{chosen.random()}\n") and run_git(root, "add", name),
+        "touch": lambda name: os.utime(root / name, ns=(0, chosen.randrange(10**18))),
+        "commit": lambda _: run_git(root, "commit", "-qam", "one", "--allow-empty"),
+        "status": lambda _: run_git(root, "status"),
+        "executable": lambda name: run_git(root, "update-index", "--chmod=+x", name),
+        "remove": lambda name: run_git(root, "update-index", "--force-remove", name),
+        "copy": lambda name: shutil.copy(root / name, root / f"{name}.x") and run_git(root, "add", f"{name}.x"),
+        "new": lambda name: (root / f"{name}.new").write_text("") or run_git(root, "add", "-N", f"{name}.new"),
+        "link": lambda name: run_git(root, "update-index", "--cacheinfo", f"160000,{some_id},{name}"),
+        "skip": lambda name: run_git(root, "update-index", "--skip-worktree", name),
+        "version": lambda _: run_git(root, "update-index", "--index-version", chosen.choice("24")),
+    }
+    known = index_of(root, hash_size)
+    for _ in range(25):
+        what = chosen.choice([*operations, "edit", "commit", "status"])
+        names = [name for name in run_git(root, "ls-files", "-z", "many*").decode().split("\0") if name]
+        name = chosen.choice([name for name in names if (root / name).is_file()])
+        operations[what](name)
+        now = index_of(root, hash_size)
+        same = TrackedPaths.from_index(now) == TrackedPaths.from_index(known)
+        if known.places is not None:
+            places = same_paths(path, known.places, hash_size=hash_size)
+            assert places is None or same
+            lie_alike = now.places is not None and shape(now.places) == shape(known.places)
+            assert (places is not None) == (same and lie_alike)
+            if places is not None:
+                # what is found later is the same as after a reading of all of it
+                assert places == now.places
+        known = now
+
+
+def shape(places: EntryPlaces) -> tuple[bytes, list[int], int, bool]:
+    return places.start, [start for start, _, _ in places.blocks], places.end, places.sparse
+
+
+def test_only_what_changed_is_taken_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = many_entries(tmp_path / "repo")
+    places = index_of(root).places
+    assert places is not None
+    (root / "many-3" / "3.txt").write_text("changed\n")
+    run_git(root, "add", "many-3/3.txt")
+    parts: list[int] = []
+    read = index_module._padded_entries  # noqa: SLF001 - there is no other way to see it
+
+    def counted(data: bytes, count: int, size: int) -> tuple[list[bytes], list[bytes], int]:
+        parts.append(count)
+        return read(data, count, size)
+
+    monkeypatch.setattr(index_module, "_padded_entries", counted)
+    assert same_paths(os.fsencode(root / ".git" / "index"), places) is not None
+    assert parts == [64]
+
+
+def test_damage_is_no_proof_of_the_same_paths(tmp_path: Path) -> None:
+    """Where bytes of a path change, a whole reading has to say what there is."""
+    root = many_entries(tmp_path / "repo")
+    path = root / ".git" / "index"
+    before = index_of(root)
+    assert before.places is not None
+    data = path.read_bytes()
+    for at in range(0, before.places.end, 5):
+        path.write_bytes(data[:at] + bytes([data[at] ^ 0x41]) + data[at + 1 :])
+        if same_paths(os.fsencode(path), before.places) is not None:
+            # nothing but stat data, an id or flags
+            assert not any(start <= at < start + len(name) for start, name in places_of_names(before))
+    path.write_bytes(data[:-30])
+    assert same_paths(os.fsencode(path), before.places) is None
+
+
+def places_of_names(index: GitIndex) -> list[tuple[int, bytes]]:
+    found = []
+    at = 12
+    for name, head in zip(index.paths, index.heads, strict=True):
+        found.append((at + len(head), name))
+        at += (len(head) + len(name) + 8) & ~7
+    return found
