@@ -42,7 +42,7 @@ from snapd.store.objects.loose import check_loose, describe, loose_files, object
 from snapd.store.objects.pack_entry import pack_object
 from snapd.store.objects.pack_index import TICK_NS, PackIndex, PackIndexes, directory_stamp
 from snapd.store.objects.pack_writer import PackWriter
-from snapd.worktree.fs.system import TOGETHER_FROM, can_sync_together, sync_together
+from snapd.worktree.fs.system import can_sync_together, sync_together
 
 _PURGED = "purged"
 """The file with the ids of purged contents, which are not stored again though git has them."""
@@ -135,14 +135,13 @@ class ProjectObjects:
     def _sync(self, made: Collection[str]) -> None:
         if not made:
             return
-        # git does not sync loose objects itself; a sync of the file system would write its index, too, often many MiB
-        if len(made) >= TOGETHER_FROM:
-            descriptor = os.open(self.objects, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                if can_sync_together(descriptor) and sync_together(descriptor):
-                    return
-            finally:
-                os.close(descriptor)
+        descriptor = os.open(self.objects, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            # git does not sync loose objects itself
+            if can_sync_together(descriptor) and sync_together(descriptor):
+                return
+        finally:
+            os.close(descriptor)
         for path in made:
             sync_if_there(path)
         for directory in {os.path.dirname(path) for path in made} | {self.objects}:

@@ -43,6 +43,15 @@ class WorkspaceRules:
     texts: tuple[RuleText, ...]  # patterns from outside the tree, for the snapshot's coverage
 
 
+@attrs.frozen
+class _KnownIndex:
+    """What was read of an index; `signature` is None if it may have changed since without another one."""
+
+    signature: Signature | None
+    tracked: TrackedPaths
+    places: EntryPlaces | None
+
+
 class RuleSource:
     """Reads the rules for each scan; opens no file while none that they depend on changed."""
 
@@ -54,7 +63,7 @@ class RuleSource:
         self._settings: tuple[tuple[str, ...], tuple[str, ...]] = (), ()
         self._stats = StatCache()
         self._repository: Repository | None = None
-        self._indexes: dict[tuple[bytes, bytes, bytes], tuple[Signature | None, TrackedPaths, EntryPlaces | None]] = {}
+        self._indexes: dict[tuple[bytes, bytes, bytes], _KnownIndex] = {}
         self._nested: dict[RelPath, tuple[StatCache, TrackedPaths | None]] = {}
         self.parsed: GitIndex | None = None
         self._folders: list[str] | None = None
@@ -171,10 +180,17 @@ class RuleSource:
             self._indexes.pop(key, None)
             return NOTHING_TRACKED
         known = self._indexes.get(key)
-        if known is not None and known[0] == signature(status):
-            return known[1]
+        if known is not None and known.signature == signature(status):
+            return known.tracked
+        size = repository.hash_size
         try:
-            tracked, places = self._tracked(known, repository, strip, add, keep=keep)
+            places = None if known is None or known.places is None else same_paths(path, known.places, hash_size=size)
+            if known is not None and places is not None:
+                tracked = known.tracked
+            else:
+                index = read_index(path, hash_size=size, with_places=True)
+                self.parsed = index if keep else self.parsed
+                tracked, places = TrackedPaths.from_index(index, strip=strip, add=add), index.places
         except (MalformedIndex, OSError) as error:
             # the ignore rules now apply to what it held, and nothing ignored is ever deleted
             logger.warning(
@@ -186,26 +202,8 @@ class RuleSource:
             self._indexes.pop(key, None)
             return NOTHING_TRACKED
         certain = None if is_racy(status.st_ctime_ns, looked_at) else signature(status)
-        self._indexes[key] = certain, tracked, places
+        self._indexes[key] = _KnownIndex(certain, tracked, places)
         return tracked
-
-    def _tracked(
-        self,
-        known: tuple[Signature | None, TrackedPaths, EntryPlaces | None] | None,
-        repository: Repository,
-        strip: bytes,
-        add: bytes,
-        *,
-        keep: bool,
-    ) -> tuple[TrackedPaths, EntryPlaces | None]:
-        if known is not None and known[2] is not None:
-            places = same_paths(repository.index_path, known[2], hash_size=repository.hash_size)
-            if places is not None:
-                return known[1], places
-        index = read_index(repository.index_path, hash_size=repository.hash_size)
-        if keep:
-            self.parsed = index
-        return TrackedPaths.from_index(index, strip=strip, add=add), index.places
 
 
 NOTHING_TRACKED = TrackedPaths(())

@@ -92,8 +92,8 @@ class Overlaps:
         list_files(timeline, self._store, call)
         paths = {*files}
         if not only:
-            steps = filter(None, map(timeline.step, own))
-            paths |= timeline.touched_again(start, end, (), {session_id, *(step.session_id for step in steps)})
+            sessions = {session_id, *(step.session_id for step in map(timeline.step, own) if step is not None)}
+            paths |= timeline.touched_again(start, end, "session_id", sessions)
             paths.update(path for change in unrecorded for path in (change.path, change.source) if path is not None)
         self._folded(fold, paths, start, end, call)
         fold.add(end, now, unrecorded)
@@ -114,7 +114,7 @@ class Overlaps:
                 continue
             list_files(timeline, self._store, call)
             # of most files, no other event knows
-            paths = timeline.touched_again(start, end, ended.keys(), ())
+            paths = timeline.touched_again(start, end, "step_id", ended)
             self._folded(fold, paths, start, end, call)
             result |= {step_id: tuple(each.values()) for step_id, each in fold.overlaps.items() if step_id in ended}
         return result

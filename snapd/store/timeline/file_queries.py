@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator
+from itertools import islice
+from typing import Any, Literal
 
 from snapd.model.snapshot import ObjectId, RelPath
 from snapd.model.snapshot_records import SnapshotRecord, SnapshotRecordQuery
@@ -17,7 +18,6 @@ from snapd.model.timeline import (
     Replied,
     SessionId,
     SnapshotId,
-    StepId,
 )
 
 from .converter import read_file
@@ -40,8 +40,10 @@ WHERE tree BETWEEN ? AND ? AND place < ?
 ORDER BY place DESC LIMIT ?
 """
 _TOUCHED = "SELECT path, seq, part, old, new, other FROM touched "
+_NAMES = 1000  # at once: SQLite takes no more than some thousand values
 _TOUCHED_AGAIN = """
-SELECT DISTINCT path FROM touched AS mine WHERE seq IN (SELECT seq FROM spans WHERE {which}) AND EXISTS (
+SELECT DISTINCT path FROM touched AS mine
+WHERE seq IN (SELECT spans.seq FROM spans JOIN steps USING (step_id) WHERE {kind} IN ({names})) AND EXISTS (
     SELECT 1 FROM touched AS again WHERE again.path = mine.path AND again.seq >= ? AND again.seq < ?
     AND (again.seq, again.part) != (mine.seq, mine.part)
 )
@@ -103,17 +105,17 @@ class FileQueries(Queries):
         return self._touched("WHERE path = ? AND seq > ? AND seq < ? ORDER BY seq, part DESC", path, after, before)
 
     def touched_again(
-        self, first: int, last: int, steps: Collection[StepId], sessions: Collection[SessionId]
+        self, first: int, last: int, kind: Literal["step_id", "session_id"], names: Iterable[str]
     ) -> frozenset[RelPath]:
-        """Returns the files that events of some steps, or of any step of some sessions, changed and another one, too.
+        """Returns the files that events of some steps changed, and another event from `first` to before `last`, too.
 
-        The other event is one from `first` to before `last`. All of them are listed events.
+        The steps are those with these names, or those of the sessions with these names. All are listed events.
         """
         paths: set[RelPath] = set()
-        of_sessions = f"step_id IN (SELECT step_id FROM steps WHERE session_id IN ({_marks(sessions)}))"  # noqa: S608
-        for which, names in ((f"step_id IN ({_marks(steps)})", steps), (of_sessions, sessions)):
-            if names:
-                paths.update(path for (path,) in self._rows(_TOUCHED_AGAIN.format(which=which), *names, first, last))
+        remaining = iter(names)
+        while some := tuple(islice(remaining, _NAMES)):
+            statement = _TOUCHED_AGAIN.format(kind=kind, names=", ".join("?" * len(some)))
+            paths.update(path for (path,) in self._rows(statement, *some, first, last))
         return frozenset(paths)
 
     def touched_by_name(self, paths: Collection[RelPath], first: int, last: int) -> list[FileChangeRow]:
@@ -149,11 +151,6 @@ class FileQueries(Queries):
                 for path, seq, part, old, new, other in self._rows(_TOUCHED + clause, *values)
             ]
         )
-
-
-def _marks(values: Collection[str]) -> str:
-    """Returns the place of each value in a list of them."""
-    return ", ".join("?" * len(values))
 
 
 class SnapshotQueries(Queries):

@@ -21,9 +21,9 @@ from snapd.model.plan import Delete, LinkedFiles, MoveDirectory, Plan, Write
 from snapd.model.snapshot import FileOutcome, RelPath
 from snapd.worktree.fs.directories import open_directory, opened_directory, set_permissions
 from snapd.worktree.fs.stable_read import lstat_at, signature
-from snapd.worktree.fs.system import TOGETHER_FROM, can_sync_together, rename_no_replace, sync_together
+from snapd.worktree.fs.system import can_sync_together, rename_no_replace, sync_together
 
-from .files import in_parallel
+from .files import TOGETHER_FROM, in_parallel
 
 TROUBLE = FULL | {errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 """Errors of the disk or the process, not of one file."""

@@ -25,14 +25,7 @@ from snapd.model.snapshot import EXECUTABLE, SYMLINK, Entry, ObjectId, RelPath, 
 from snapd.store.files.durable import write_all
 from snapd.worktree.fs.directories import HeldDirectories, open_directory
 from snapd.worktree.fs.stable_read import blob_id, read_link, read_stable, signature
-from snapd.worktree.fs.system import (
-    TOGETHER_FROM,
-    can_sync_together,
-    check_written,
-    exchange,
-    rename_no_replace,
-    sync_together,
-)
+from snapd.worktree.fs.system import can_sync_together, check_written, exchange, rename_no_replace, sync_together
 from snapd.worktree.snapshot.classifier import OWN_TEMPORARY
 
 PARALLEL_FROM = 16  # from this many files on, threads pay off
@@ -92,6 +85,7 @@ def group_by_file(items: Iterable[_T], captured_of: Callable[[_T], CapturedFile 
     return list(groups.values())
 
 
+TOGETHER_FROM = 16  # from this many files on, one sync of the file system is faster
 SYNC_BYTES = 64 << 20  # written between syncs: a sync cannot be cancelled, and must not take long
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _WRITTEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

@@ -104,7 +104,6 @@ def exchange(source: int, old: bytes, target: int, new: bytes) -> bool:
     return renames is not None and _rename(source, old, target, new, renames.exchange)
 
 
-TOGETHER_FROM = 16  # from this many files on, one sync of the file system is faster
 MOST_WAITING = 256 << 20  # bytes; beyond, `syncfs` would wait long for data of other programs
 
 LOCAL = frozenset(

@@ -90,7 +90,7 @@ class GitIndex:
     mtime_ns: int  # of the index file
     device: int
     sparse: bool  # entries may stand for whole directories
-    places: EntryPlaces | None = attrs.field(default=None, repr=False)
+    places: EntryPlaces | None = attrs.field(default=None, repr=False, eq=False)
 
 
 @attrs.frozen
@@ -123,9 +123,12 @@ class _BrokenError(Exception):
     """The reason why the bytes are not an index."""
 
 
-def read_index(path: str | bytes, *, hash_size: int = 20) -> GitIndex:
-    """Reads an index file and its shared index, if any; raises `MalformedIndex`, or `OSError`."""
-    raw = _read_raw(path, hash_size)
+def read_index(path: str | bytes, *, hash_size: int = 20, with_places: bool = False) -> GitIndex:
+    """Reads an index file and its shared index, if any; raises `MalformedIndex`, or `OSError`.
+
+    The result has `places`, if they are asked for, but not of a split index or of version 4.
+    """
+    raw = _read_raw(path, hash_size, with_places=with_places)
     paths, heads, places = raw.paths, raw.heads, raw.places
     try:
         if link := raw.extensions.get(b"link"):
@@ -184,21 +187,21 @@ def _hash_of_paths(paths: list[bytes], heads: list[bytes]) -> int:
     return hash((b"\0".join(paths), bytes([head[_KIND_AT] for head in heads])))
 
 
-def _read_raw(path: str | bytes, hash_size: int) -> _Raw:
+def _read_raw(path: str | bytes, hash_size: int, *, with_places: bool = False) -> _Raw:
     # before the read: a time that is too old only makes entries count as racy
     status = os.stat(path)
     if status.st_size > _MOST_BYTES:
         raise MalformedIndex(path, f"it has more than {_MOST_BYTES >> 20} MiB")
     data = read_bounded(path, _MOST_BYTES)
     try:
-        return _parse(data, hash_size, status)
+        return _parse(data, hash_size, status, with_places=with_places)
     except _BrokenError as error:
         raise MalformedIndex(path, str(error)) from None
     except (struct.error, IndexError, ValueError):
         raise MalformedIndex(path, "it ends too early") from None
 
 
-def _parse(data: bytes, hash_size: int, status: os.stat_result) -> _Raw:
+def _parse(data: bytes, hash_size: int, status: os.stat_result, *, with_places: bool) -> _Raw:
     signature, version, count = _HEADER.unpack_from(data)
     if signature != b"DIRC":
         raise _BrokenError("it does not begin as an index file")
@@ -216,7 +219,8 @@ def _parse(data: bytes, hash_size: int, status: os.stat_result) -> _Raw:
     paths, heads, end = read(content, count, size)
     extensions = dict(_extensions(content, end))
     # a compressed path depends on the one before
-    places = None if version == 4 else _places(content, (paths, heads, end), sparse=b"sdir" in extensions)
+    has_places = with_places and version != 4
+    places = _places(content, (paths, heads, end), sparse=b"sdir" in extensions) if has_places else None
     return _Raw(paths, heads, status.st_mtime_ns, status.st_dev, checksum, extensions, places)
 
 

@@ -247,6 +247,15 @@ def test_random_histories(tmp_path: Path, seed: int) -> None:
         assert {step: seen for marks in one_by_one for step, seen in marks.items()} == model.marks[session]
 
 
+def test_there_can_be_very_many_steps(pair: Pair) -> None:
+    pair.agents.step("s", {"a.txt": b"s"})
+    step = pair.agents.step("t", {"a.txt": b"t"})
+    assert pair.marks("t")
+    timeline = pair.workspace.store.timeline
+    names = [*map(str, range(40_000)), step]
+    assert timeline.touched_again(0, timeline.next_seq, "step_id", names) == {b"a.txt"}
+
+
 @pytest.mark.parametrize("files", [20, 200])
 def test_what_many_files_of_another_step_cost(pair: Pair, monkeypatch: pytest.MonkeyPatch, files: int) -> None:
     """Neither a list of other steps nor an agent that changes one file reads all of them."""

@@ -44,7 +44,7 @@ def new_repository(root: Path, *options: str) -> Path:
 
 
 def index_of(root: Path, hash_size: int = 20) -> GitIndex:
-    return read_index(os.fsencode(root / ".git" / "index"), hash_size=hash_size)
+    return read_index(os.fsencode(root / ".git" / "index"), hash_size=hash_size, with_places=True)
 
 
 def entries(index: GitIndex) -> list[SimpleNamespace]:

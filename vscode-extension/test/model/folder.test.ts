@@ -156,6 +156,8 @@ describe("FolderModel", () => {
   it("tells many changes of the work tree few times, and asks nothing for them", async () => {
     const { connection, workspace, model } = opened(new FakeFolder(URI));
     await model.refresh();
+    // what they ask at the beginning, too
+    await Promise.all([model.review.refresh(), model.comments.refresh()]);
     const before = connection.asked.length;
     let count = 0;
     model.onDidChange(() => (count += 1));
