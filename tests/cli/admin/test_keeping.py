@@ -27,6 +27,7 @@ def bytes_of(store: str) -> int:
 
 
 def fsck(store: str) -> None:
+    until_published(store)
     done = subprocess.run(
         ["git", "--git-dir", store, "fsck", "--strict", "--full", "--no-dangling"], capture_output=True, check=False
     )
