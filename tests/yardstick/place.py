@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -116,6 +117,27 @@ class Place:
                     with contextlib.suppress(FileNotFoundError):
                         total += os.lstat(os.path.join(below, name)).st_size
         return total
+
+    def settle(self) -> None:
+        """Waits until nothing was written for a second, but in the project, and at most 10 seconds."""
+        deadline = time.monotonic() + 10.0
+        before, since = self._written(), time.monotonic()
+        while time.monotonic() < min(since + 1.0, deadline):
+            time.sleep(0.1)
+            now = self._written()
+            if now != before:
+                before, since = now, time.monotonic()
+
+    def _written(self) -> dict[str, tuple[int, int]]:
+        found = {}
+        for below, folders, names in os.walk(self.above):
+            if below == str(self.above):
+                folders.remove("project")
+            for name in names:
+                with contextlib.suppress(FileNotFoundError):
+                    status = os.lstat(os.path.join(below, name))
+                    found[os.path.join(below, name)] = status.st_mtime_ns, status.st_size
+        return found
 
 
 def end_group(process: subprocess.Popen[str]) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import signal
 from typing import ClassVar
 
 from tests.real_agents.agents.claude import Claude
@@ -76,7 +74,7 @@ class ClaudeCode(AgentProduct):
 
     def kill(self) -> None:
         (terminal,) = self._terminals.values()
-        os.kill(terminal.pid(), signal.SIGKILL)
+        terminal.kill()
 
     def restart(self) -> None:
         ((session, terminal),) = self._terminals.items()

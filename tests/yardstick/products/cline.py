@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
-import signal
 from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
@@ -124,7 +122,7 @@ class ClineCli(AgentProduct):
 
     def kill(self) -> None:
         (terminal,) = self._terminals.values()
-        os.kill(terminal.pid(), signal.SIGKILL)
+        terminal.kill()
 
     def restart(self) -> None:
         ((session, terminal),) = self._terminals.items()

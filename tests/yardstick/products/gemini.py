@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
-import signal
 import time
 from collections.abc import Callable
 from typing import ClassVar
@@ -66,6 +64,8 @@ class GeminiCli(AgentProduct):
             command = [self.agent.name, *self._arguments, *beside(self.place), *more]
             self._terminals[session] = Terminal(self.place, session, command)
             self._terminals[session].wait_for("Type your message")
+            # it takes up an earlier conversation once it can be typed into
+            self.place.settle()
         return self._terminals[session]
 
     def checkpoints(self) -> list[str]:
@@ -106,6 +106,9 @@ class GeminiCli(AgentProduct):
         """Types a text, and presses Enter until something is seen: right after a text, Enter counts as a part of it."""
         terminal.press("C-u")
         terminal.type(text)
+        self._press_enter(terminal, is_done)
+
+    def _press_enter(self, terminal: Terminal, is_done: Callable[[], bool]) -> None:
         deadline = time.monotonic() + LIMIT
         while not is_done():
             time.sleep(0.2)
@@ -113,11 +116,11 @@ class GeminiCli(AgentProduct):
             with contextlib.suppress(Hung):
                 wait_until(is_done, "", 3.0)
             if time.monotonic() > deadline:
-                raise Hung(f"{text}\n{terminal.screen()}")
+                raise Hung(f"Enter is pressed, and not taken:\n{terminal.screen()}")
 
     def kill(self) -> None:
         (terminal,) = self._terminals.values()
-        os.kill(terminal.pid(), signal.SIGKILL)
+        terminal.kill()
 
     def restart(self) -> None:
         ((session, terminal),) = self._terminals.items()
@@ -164,8 +167,15 @@ class GeminiRestore(GeminiCli):
         if turn.number not in self._first:
             raise Refused(f"no checkpoint: `/restore` lists {len(self.checkpoints())}, and none of this turn")
         seen = (_RESTORED, "✕", "Could not", "Error")
-        command = f"/restore {self._first[turn.number]}"
-        self.enter(terminal, command, lambda: any(each in terminal.screen() for each in seen))
+        name = self._first[turn.number]
+        self._type_restore(terminal, name)
+
+        def is_taken() -> bool:
+            screen = terminal.screen()
+            return f"> /restore {name}" not in screen or any(each in screen for each in seen)
+
+        self._press_enter(terminal, is_taken)
+        terminal.wait_for(*seen)
         if _RESTORED not in terminal.screen():
             lines = [line.strip() for line in terminal.screen().splitlines()]
             raise Refused(" ".join(line for line in lines if any(each in line for each in seen[1:])))
@@ -174,6 +184,22 @@ class GeminiRestore(GeminiCli):
             wait_until(lambda: _ONCE in terminal.screen() or "→ Accepted" in terminal.screen(), "", 5.0)
         if _ONCE in terminal.screen():
             terminal.press_until("Escape", _ONCE, gone=True)
+
+    def _type_restore(self, terminal: Terminal, name: str) -> None:
+        """Types the command, and closes the list of names beside it: Enter would take what is marked in the list."""
+        deadline = time.monotonic() + LIMIT
+        while True:
+            terminal.press("C-u")
+            terminal.type(f"/restore {name}")
+            # in a program that has just started, the command and its list come later
+            with contextlib.suppress(Hung):
+                wait_until(lambda: terminal.screen().count(name) > 1, "", 5.0)
+                break
+            if name not in self.checkpoints() or time.monotonic() > deadline:
+                break
+        terminal.press("Escape")
+        with contextlib.suppress(Hung):
+            wait_until(lambda: terminal.screen().count(name) == 1, "", 5.0)
 
 
 class QwenCode(GeminiRestore):

@@ -71,6 +71,10 @@ class Terminal:
         """The program's."""
         return int(self._tmux("display-message", "-p", "-t", "0", "#{pane_pid}"))
 
+    def kill(self) -> None:
+        """Ends the program, and those that it has started: some do all their work in another process."""
+        os.killpg(self._leader, signal.SIGKILL)
+
     def is_open(self) -> bool:
         return subprocess.run([*self._mux, "has-session"], capture_output=True, check=False).returncode == 0
 
