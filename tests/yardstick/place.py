@@ -119,7 +119,7 @@ class Place:
         return total
 
     def settle(self) -> None:
-        """Waits until nothing was written for a second, but in the project, and at most 10 seconds."""
+        """Waits until nothing outside the project was written for a second, at most 10 seconds."""
         deadline = time.monotonic() + 10.0
         before, since = self._written(), time.monotonic()
         while time.monotonic() < min(since + 1.0, deadline):

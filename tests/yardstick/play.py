@@ -184,7 +184,7 @@ class _Play:
                 begun = time.monotonic()
                 self._place.person(turn.meanwhile)
                 if turn.killed:
-                    # what it keeps for the undo it may write later than it works, each time at another moment
+                    # an agent may save what its undo needs some time after its work
                     self._place.settle()
                     self._product.kill()
                 waited[0] = time.monotonic() - begun

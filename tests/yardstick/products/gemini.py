@@ -64,8 +64,6 @@ class GeminiCli(AgentProduct):
             command = [self.agent.name, *self._arguments, *beside(self.place), *more]
             self._terminals[session] = Terminal(self.place, session, command)
             self._terminals[session].wait_for("Type your message")
-            # it takes up an earlier conversation once it can be typed into
-            self.place.settle()
         return self._terminals[session]
 
     def checkpoints(self) -> list[str]:
