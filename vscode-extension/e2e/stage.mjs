@@ -161,6 +161,7 @@ export class Stage {
     const logs = this.editor.logs();
     fs.writeFileSync(path.join(this.shots, `failed-${name}.log`), logs);
     console.log(logs.trimEnd().split("\n").slice(-TOLD).join("\n"));
+    console.log(`--- the texts\n${(await this.browser.page.locator(".monaco-editor").allInnerTexts()).join("\n")}`);
     console.log(`--- the view Steps\n${(await this.steps.drawn()).join("\n")}`);
     await this.browser.page.screenshot({ path: path.join(this.shots, `failed-${name}.png`) });
     console.log(`--- notifications\n${(await this.workbench.toldBefore()).join("\n")}`);

@@ -90,9 +90,12 @@ export const COMMENTING = [
       const { start } = (await comments())[0];
       await text.goTo(6);
       await threads.filter({ hasText: "outdated" }).filter({ hasText: "LINE 6" }).waitFor();
-      // the thread above may have moved its line out of sight
-      await text.goTo(start);
-      await untilEqual("its sign", () => text.commentedLines(), [String(start)]);
+      // as the thread moves and grows, its line may get out of sight
+      const signsAt = async (/** @type {number} */ line) => {
+        await text.goTo(line);
+        return text.commentedLines();
+      };
+      await untilEqual("its sign", () => signsAt(start), [String(start)]);
       await stage.shot("comment-outdated");
     },
   },
