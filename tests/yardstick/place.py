@@ -9,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -118,17 +118,8 @@ class Place:
                         total += os.lstat(os.path.join(below, name)).st_size
         return total
 
-    def settle(self) -> None:
-        """Waits until nothing outside the project was written for a second, at most 10 seconds."""
-        deadline = time.monotonic() + 10.0
-        before, since = self._written(), time.monotonic()
-        while time.monotonic() < min(since + 1.0, deadline):
-            time.sleep(0.1)
-            now = self._written()
-            if now != before:
-                before, since = now, time.monotonic()
-
-    def _written(self) -> dict[str, tuple[int, int]]:
+    def written(self) -> dict[str, tuple[int, int]]:
+        """Time and size of each file outside the project."""
         found = {}
         for below, folders, names in os.walk(self.above):
             if below == str(self.above):
@@ -138,6 +129,17 @@ class Place:
                     status = os.lstat(os.path.join(below, name))
                     found[os.path.join(below, name)] = status.st_mtime_ns, status.st_size
         return found
+
+
+def wait_until_still(look: Callable[[], object], still: float) -> None:
+    """Waits until something that can be observed stays the same for some seconds, at most 10 seconds."""
+    deadline = time.monotonic() + 10.0
+    before, since = look(), time.monotonic()
+    while time.monotonic() < min(since + still, deadline):
+        time.sleep(0.1)
+        now = look()
+        if now != before:
+            before, since = now, time.monotonic()
 
 
 def end_group(process: subprocess.Popen[str]) -> None:

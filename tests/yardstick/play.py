@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from .oracle import Difference, Tree, compare, copy_tree, tokens, wanted
-from .place import LIMIT, NoRoom, Place, new_place
+from .place import LIMIT, NoRoom, Place, new_place, wait_until_still
 from .products.disk import Disk
 from .products.product import Gate, Hung, NotOffered, Product, Refused, wait_until
 from .scenario import Act, Expect, Person, Redo, Restart, Scenario, Turn, Undo
 
 Verdict: TypeAlias = Literal["right", "wrong", "lost", "refused", "not offered", "not run"]
 _CHANGING = re.compile(
-    r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9a-f]{6,64}\b|\b\d\d:\d\d\b|\d{4}-\d\d-\d\dT[\d_:-]+Z"
+    r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|(\b|(?<=_))[0-9a-f]{6,64}\b|\b\d\d:\d\d\b|\d{4}-\d\d-\d\dT[\d_:-]+Z"
 )
 """Ids, times and hashes."""
 
@@ -185,7 +185,7 @@ class _Play:
                 self._place.person(turn.meanwhile)
                 if turn.killed:
                     # an agent may save what its undo needs some time after its work
-                    self._place.settle()
+                    wait_until_still(self._place.written, 1.0)
                     self._product.kill()
                 waited[0] = time.monotonic() - begun
             except BaseException as error:

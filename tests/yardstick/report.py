@@ -24,7 +24,7 @@ VERDICTS = ("right", "wrong", "lost", "refused", "not offered", "not run")
 ROOT = Path(__file__).parents[2]
 PUBLISHED = Path("tests/yardstick/results.json")
 _SHORT = {"lost": "**lost**", "not offered": "-"}
-_EXCLUDED = "`\\*`: the product's own documents exclude it; [the notes](yardstick.md#notes) have the page."
+_EXCLUDED = "`*`: the product's own documents exclude it; [the notes](yardstick.md#notes) have the page."
 _BEGIN, _END = "<!-- measured -->", "<!-- end of what was measured -->"
 
 Run: TypeAlias = Mapping[str, Any]
@@ -106,7 +106,7 @@ def _page(run: Run, scenarios: Mapping[str, Scenario]) -> Iterator[str]:
     by_both = {(each["scenario"], each["product"]): each for each in run["results"]}
     yield f"Measured on {run['date']}.\n"
     yield from _counts(run)
-    yield "\n`wrong\\*`: the product's own documents exclude it; the notes have the page.\n"
+    yield "\n`wrong*`: the product's own documents exclude it; the notes have the page.\n"
     yield _row(["scenario", *names])
     yield "|---" * (1 + len(names)) + "|"
     for scenario in scenarios.values():

@@ -15,7 +15,7 @@ from .play import NotDone, play
 from .products.disk import GitStash, Idle, Perfect, Wipe
 from .products.product import Gate, Product, Refused, wait_until
 from .products.table import PRODUCTS
-from .report import PUBLISHED, only_others, outcome, published
+from .report import PUBLISHED, ROOT, only_others, outcome, published
 from .scenario import Malformed, Scenario, Turn, Undo, load, path_bytes
 
 SCENARIOS = load()
@@ -75,6 +75,13 @@ def test_a_perfect_undo_is_right() -> None:
     assert verdicts(Perfect, *names) == dict.fromkeys(names, "right")
 
 
+def test_only_what_the_undo_keeps_is_counted() -> None:
+    assert play(SCENARIOS["edit-tool"], Idle).disk == 0
+    # nothing was uncommitted before the turn
+    assert play(SCENARIOS["edit-tool"], GitStash).disk == 0
+    assert 0 < play(SCENARIOS["person-before"], GitStash).disk < 4096
+
+
 def test_a_perfect_undo_without_git_and_in_a_subfolder_is_right() -> None:
     names = ("no-git", "subfolder", "killed", "mtimes", "git-untouched", "nested-repository")
     assert verdicts(Perfect, *names) == dict.fromkeys(names, "right")
@@ -108,7 +115,7 @@ class Refuses(Perfect):
     name = "refuses"
 
     def undo(self, undo: Undo) -> None:
-        raise Refused("not today, says commit 0123456789abcdef")
+        raise Refused("not today, says commit 0123456789abcdef in err_0deaac82")
 
 
 class Liar(Perfect):
@@ -148,7 +155,7 @@ class Regrets(Wipe):
 
 def test_a_refusal_has_its_words_without_what_changes() -> None:
     found = play(SCENARIOS["edit-tool"], Refuses)
-    assert (found.verdict, found.why) == ("refused", "not today, says commit …")
+    assert (found.verdict, found.why) == ("refused", "not today, says commit … in err_…")
 
 
 def test_a_refusal_that_changes_something_is_wrong() -> None:
@@ -290,6 +297,22 @@ def test_a_run_is_published(tmp_path: Path) -> None:
     assert f"| [{edit.title}]({edit.report}) | right | right; **lost**\\* with Codex |" in comparison
     assert "- snapd-codex, `edit-tool`: lost ([excluded](undo.md)): a" in files[Path("docs/yardstick.md")]
     assert only_others(run) == ["edit-tool"]
+
+
+def test_what_is_published_is_current() -> None:
+    run = json.loads((ROOT / PUBLISHED).read_text())
+    for name, text in published(run, SCENARIOS).items():
+        assert (ROOT / name).read_text() == text, f"{name}: run python -m tests.yardstick.report {PUBLISHED}"
+    assert {each["scenario"] for each in run["results"]} == set(SCENARIOS)
+    assert {each["product"] for each in run["results"]} == set(PRODUCTS)
+    assert f"plays {len(SCENARIOS)} such stories" in (ROOT / "docs" / "compare.md").read_text()
+
+
+def test_where_others_are_better_is_said_first() -> None:
+    run = json.loads((ROOT / PUBLISHED).read_text())
+    sections = re.split(r"^## ", (ROOT / "docs" / "compare.md").read_text(), flags=re.MULTILINE)
+    assert sections[1].startswith("Where others are better\n")
+    assert [name for name in only_others(run) if f"`{name}`" not in sections[1]] == []
 
 
 def test_a_disk_product_waits_for_the_person() -> None:

@@ -74,6 +74,7 @@ class ClineCli(AgentProduct):
     name = "cline"
     title = "Cline"
     undo_with = "`/undo`, “Restore chat and workspace”"
+    stores = ("project/.git/objects",)
     agent = _ClineAgent()
 
     def open(self) -> None:

@@ -12,7 +12,8 @@ from typing import ClassVar
 from tests.real_agents.agents.agent import Agent
 from tests.real_agents.agents.gemini import Gemini
 from tests.real_agents.agents.qwen import Qwen
-from tests.yardstick.place import LIMIT, Place
+from tests.yardstick.oracle import copy_tree
+from tests.yardstick.place import LIMIT, Place, wait_until_still
 from tests.yardstick.scenario import Turn, Undo
 
 from .agent import AgentProduct
@@ -178,8 +179,7 @@ class GeminiRestore(GeminiCli):
             lines = [line.strip() for line in terminal.screen().splitlines()]
             raise Refused(" ".join(line for line in lines if any(each in line for each in seen[1:])))
         # it makes the same call again: asks whether it may, or does not ask
-        with contextlib.suppress(Hung):
-            wait_until(lambda: _ONCE in terminal.screen() or "→ Accepted" in terminal.screen(), "", 5.0)
+        wait_until_still(lambda: (terminal.screen(), copy_tree(self.place.project)), 2.0)
         if _ONCE in terminal.screen():
             terminal.press_until("Escape", _ONCE, gone=True)
 

@@ -21,6 +21,7 @@ from .product import Gate, NotOffered, Refused, wait_until
 
 _URL = re.compile(r"http://127\.0\.0\.1:\d+")
 _PAGE = "https://opencode.ai/docs/snapshots/"
+_KILO = "https://kilo.ai/docs/code-with-ai/features/checkpoints"
 
 
 class OpenCodeServer(AgentProduct):
@@ -128,3 +129,4 @@ class Kilo(OpenCodeServer):
     title = "Kilo"
     agent = _KiloAgent()
     stores = ("home/.local/share/kilo/snapshot",)
+    excluded: ClassVar[dict[str, str]] = {"no-git": _KILO, "ignored": _KILO, "person": _KILO}

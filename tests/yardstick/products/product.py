@@ -66,6 +66,7 @@ class Product(ABC):
         self.scenario = scenario
         # turns that are done and not taken back, oldest first; the runner keeps it
         self.done: list[Turn] = []
+        self._size_before = place.size_of(*self.stores)
 
     @classmethod
     def install(cls, cache: Path) -> str:  # noqa: ARG003 - some have nothing to install
@@ -105,16 +106,15 @@ class Product(ABC):
         turns = [turn for turn in self.done if turn.session == undo.session]
         if undo.way == "last":
             turns = turns[-1:]
-        elif undo.way == "to":
-            turns = [turn for turn in turns if turn.number >= undo.turn]
         else:
-            turns = [turn for turn in turns if turn.number == undo.turn]
+            last = turns[-1].number if undo.way == "to" else undo.turn
+            turns = [turn for turn in turns if undo.turn <= turn.number <= last]
         assert turns, undo
         return turns
 
     def disk(self) -> int:
-        """Bytes that it keeps for the undo."""
-        return self.place.size_of(*self.stores)
+        """Bytes that it keeps for the undo; some keep them beside the objects of the project's own git."""
+        return self.place.size_of(*self.stores) - self._size_before
 
     def close(self) -> None:  # noqa: B027 - some have started nothing
         """Ends all that it has started."""
