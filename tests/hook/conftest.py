@@ -16,8 +16,6 @@ _numbers = itertools.count()
 @pytest.fixture(scope="module")
 def home() -> Iterator[Home]:
     found = Home()
-    # the machine may be busy
-    found.env["SNAPD_HOOK_SECONDS"] = "60"
     yield found
     found.close()
 

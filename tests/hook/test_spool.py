@@ -28,7 +28,6 @@ from .agent import Agent, Done
 def home() -> Iterator[Home]:
     """A home for each test: a process that replays the spool outlives its hook and takes the next test's events."""
     home = Home()
-    home.env["SNAPD_HOOK_SECONDS"] = "60"
     yield home
     home.close()
 
@@ -72,7 +71,6 @@ def turn(agent: Agent) -> None:
 def of_another_user() -> Iterator[Agent]:
     """One whose processes, which go on for a while, meet no other test."""
     home = Home()
-    home.env["SNAPD_HOOK_SECONDS"] = "60"
     yield Agent(home, home.project("p", {"a.py": b"a\n", "b.py": b"b\n"}))
     home.close()
 

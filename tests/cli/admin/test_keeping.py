@@ -225,9 +225,8 @@ def test_a_renamed_folder_is_named_offered_its_history_and_kept(own_home: Home) 
         "cwd": new,
         "transcript_path": "t",
     }
-    hook = {"SNAPD_HOOK_SECONDS": "60"}
     for told in (f"this folder was at {old} before", ""):
-        said = own_home.run(new, "hook", stdin=json.dumps(prompt).encode(), env=hook).text
+        said = own_home.run(new, "hook", stdin=json.dumps(prompt).encode()).text
         assert told in said if told else not said
     assert words in own_home.ok(new, "status")
     (history,) = (row for row in own_home.run(new, "doctor", "--json").json["checks"] if row["check"] == "history")

@@ -62,7 +62,7 @@ def use(user: Home) -> str:
         with Path(user.at("home"), name).open("a") as file:
             file.write(line)
     event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "p", "cwd": project}
-    user.run(project, "hook", "claude", stdin=json.dumps(event).encode(), env={"SNAPD_HOOK_SECONDS": "60"})
+    user.run(project, "hook", "claude", stdin=json.dumps(event).encode())
     user.track(project)
     for store in Path(user.at("home/.local/share/snapd/snapshot")).iterdir():
         until_published(store)

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
 def report(home: Home, project: str, name: str, message: str, **fields: object) -> None:
     event = {"hook_event_name": name, "session_id": "S", "prompt_id": message, "cwd": project, **fields}
-    # the machine may be busy
-    home.run(project, "hook", stdin=json.dumps(event).encode(), env={"SNAPD_HOOK_SECONDS": "60"})
+    home.run(project, "hook", stdin=json.dumps(event).encode())
 
 
 def turn(home: Home, project: str, message: str, prompt: str, file: str, data: bytes) -> None:

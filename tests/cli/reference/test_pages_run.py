@@ -68,7 +68,6 @@ def home() -> Iterator[Home]:
     home.env["PATH"] = os.pathsep.join([str(programs), os.path.dirname(sys.executable), home.env["PATH"]])
     home.env |= {
         "NO_COLOR": "1",
-        "SNAPD_HOOK_SECONDS": "60",
         "GIT_CONFIG_GLOBAL": home.at("gitconfig"),
         "ID": "s9",
         "GIT_EDITOR": "true",
