@@ -24,6 +24,7 @@ _REWIND = "https://geminicli.com/docs/cli/rewind/"
 _RESTORE = "https://geminicli.com/docs/cli/checkpointing/"
 _QWEN = "https://qwenlm.github.io/qwen-code-docs/en/users/features/checkpointing/"
 _ONCE = "llow once"
+_EMPTY = "Type your message"
 _RESTORED = "Restored project to the state before the tool call"
 _FEEDBACK = re.compile(r"((?:Smart revert|Cannot revert|Error reading|An unexpected error).*)")
 
@@ -64,7 +65,10 @@ class GeminiCli(AgentProduct):
         if session not in self._terminals:
             command = [self.agent.name, *self._arguments, *beside(self.place), *more]
             self._terminals[session] = Terminal(self.place, session, command)
-            self._terminals[session].wait_for("Type your message")
+            self._terminals[session].wait_for(_EMPTY)
+            if more:
+                # it shows itself before it has read the conversation and written it anew
+                wait_until_still(self.place.written, 1.0)
         return self._terminals[session]
 
     def checkpoints(self) -> list[str]:
@@ -168,12 +172,8 @@ class GeminiRestore(GeminiCli):
         seen = (_RESTORED, "✕", "Could not", "Error")
         name = self._first[turn.number]
         self._type_restore(terminal, name)
-
-        def is_taken() -> bool:
-            screen = terminal.screen()
-            return f"> /restore {name}" not in screen or any(each in screen for each in seen)
-
-        self._press_enter(terminal, is_taken)
+        # a second Enter would allow the call that it makes again
+        self._press_enter(terminal, lambda: any(each in terminal.screen() for each in (_EMPTY, *seen)))
         terminal.wait_for(*seen)
         if _RESTORED not in terminal.screen():
             lines = [line.strip() for line in terminal.screen().splitlines()]
