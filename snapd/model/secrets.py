@@ -35,9 +35,11 @@ def one_of(patterns: Iterable[str]) -> re.Pattern[bytes] | None:
 
 
 def _around(match: re.Match[bytes]) -> bytes:
-    """Returns the match, with the rest of the name that it begins in."""
+    """Returns the match without the secret, with the rest of the name that it begins in."""
     before = match.string[max(0, match.start() - NAME_BYTES) : match.start()]
-    return before[len(before.rstrip(_OF_NAMES)) :] + match[0]
+    name = before[len(before.rstrip(_OF_NAMES)) :] + match.string[match.start() : match.start(1)]
+    # letters of a random secret spell a short word now and then, such as "etag"
+    return name + b"\n" + match.string[match.end(1) : match.end()]
 
 
 @attrs.frozen
@@ -53,7 +55,7 @@ class Rule:
     reach: int  # bytes from the start of a keyword to the end of a match, if `everywhere`
     entropy: float  # least bits per byte
     allowed: re.Pattern[bytes] | None  # finds in a secret that it is none, such as a placeholder
-    allowed_around: re.Pattern[bytes] | None  # finds that in the whole match and the name that it ends
+    allowed_around: re.Pattern[bytes] | None  # finds that around the secret: in the match and the name
     files: re.Pattern[bytes] | None  # finds the files it applies to, by lower-case path; None for all
     generated_too: bool  # also applies to generated files, such as lock files
 

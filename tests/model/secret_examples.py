@@ -323,6 +323,7 @@ EXAMPLES = {
             'secret_key_base: "<h128>"',
             "config['encryption_key'] = '<h14>7f<h16>'",
             'if token == "<A12>7<A4>3q<A12>":',
+            'token = "<A6>7cSRF<A4>3q<A12>"',
         ),
         (
             "tokenizationId: '<h32>'",
@@ -349,6 +350,7 @@ EXAMPLES = {
             "export API_TOKEN=<A12>7<A4>3q<A12>",
             "app:\n  auth_token: <A12>7<A4>3q<A12>\n",
             "ENV NPM_TOKEN=<A12>7<A4>3q<A12>\n",
+            "API_TOKEN=<A6>7eTag<A4>3q<A12>\n",
         ),
         (
             "SECRET_KEY=${SECRET_KEY_OF_PRODUCTION_2}",
