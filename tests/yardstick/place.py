@@ -46,6 +46,7 @@ class Place:
     Attributes:
         above: what has it all.
         project: the folder that is worked in.
+        home: the user's.
         start: where the agent is started.
         environment: of each process that is started here, whole.
     """
@@ -53,14 +54,11 @@ class Place:
     def __init__(self, above: Path, start: str) -> None:
         self.above = above
         self.project = above / "project"
+        self.home = above / "home"
         self.start = self.project / start if start else self.project
         self.environment = {**bare_environment(above), "TERM": "xterm-256color"}
         for name in ("bin", "home", "run", "runtime", "tmp", "project"):
             (above / name).mkdir(mode=0o700)
-
-    @property
-    def home(self) -> Path:
-        return self.above / "home"
 
     def run(
         self, command: Sequence[str], more: Mapping[str, str] | None = None, *, cwd: Path | None = None

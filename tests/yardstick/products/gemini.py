@@ -60,15 +60,12 @@ class GeminiCli(AgentProduct):
         known["general"]["checkpointing"] = {"enabled": bool(self._saved)}
         return {name: json.dumps(known)}
 
-    def terminal(self, session: str, *more: str) -> Terminal:
+    def terminal(self, session: str) -> Terminal:
         """The session's terminal, which is opened where it is not."""
         if session not in self._terminals:
-            command = [self.agent.name, *self._arguments, *beside(self.place), *more]
+            command = [self.agent.name, *self._arguments, *beside(self.place)]
             self._terminals[session] = Terminal(self.place, session, command)
             self._terminals[session].wait_for(_EMPTY)
-            if more:
-                # it shows itself before it has read the conversation and written it anew
-                wait_until_still(self.place.written, 1.0)
         return self._terminals[session]
 
     def checkpoints(self) -> list[str]:
@@ -90,8 +87,7 @@ class GeminiCli(AgentProduct):
             if time.monotonic() > deadline:
                 raise Hung(f"turn {turn.number}\n{terminal.screen()}")
             time.sleep(0.05)
-        new = sorted(set(self.checkpoints()) - before)
-        if new:
+        if new := sorted(set(self.checkpoints()) - before):
             self._first[turn.number] = new[0]
 
     def _allow(self, terminal: Terminal) -> None:
@@ -122,8 +118,7 @@ class GeminiCli(AgentProduct):
                 raise Hung(f"Enter is pressed, and not taken:\n{terminal.screen()}")
 
     def kill(self) -> None:
-        (terminal,) = self._terminals.values()
-        terminal.kill()
+        next(iter(self._terminals.values())).kill()
 
     def restart(self) -> None:
         ((session, terminal),) = self._terminals.items()
@@ -137,7 +132,10 @@ class GeminiCli(AgentProduct):
 
     def go_back(self, turn: Turn) -> None:
         """Takes back a turn, and all that followed in its session."""
-        terminal = self.terminal(turn.session, "--resume", "latest")
+        is_new = turn.session not in self._terminals
+        terminal = self.terminal(turn.session)
+        if is_new:
+            self._resume(terminal)
         self.enter(terminal, "/rewind", lambda: "Stay at current position" in terminal.screen())
         terminal.press_until("Up", f"● {turn.prompt}")
         terminal.press_until("Enter", "Confirm Rewind")
@@ -146,9 +144,16 @@ class GeminiCli(AgentProduct):
             raise Refused("No code changes to revert.")
         terminal.press_until("Enter", "Confirm Rewind", gone=True)
         terminal.wait_for("workspace (/directory)")
-        words = _FEEDBACK.findall(terminal.screen())
-        if words:
+        if words := _FEEDBACK.findall(terminal.screen()):
             raise Refused(" ".join(words))
+
+    def _resume(self, terminal: Terminal) -> None:
+        """Opens the conversation in a new terminal: with `--resume`, only chance decides whether its diffs survive."""
+        wait_until(lambda: "Initializing" not in terminal.screen(), "the start")
+        wait_until_still(lambda: (terminal.screen(), self.place.written()), 2.0)
+        self.enter(terminal, "/resume", lambda: "Chat Sessions" in terminal.screen())
+        terminal.press_until("Enter", "Chat Sessions", gone=True)
+        wait_until_still(lambda: (terminal.screen(), self.place.written()), 2.0)
 
     def close(self) -> None:
         for terminal in self._terminals.values():

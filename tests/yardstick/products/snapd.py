@@ -159,12 +159,9 @@ class SnapdGemini(Snapd):
         return [*super().arguments(start), *beside(self.place)]
 
 
-class SnapdQwen(Snapd):
+class SnapdQwen(SnapdGemini):
     """Under Qwen Code."""
 
     name = "snapd-qwen"
     title = "snapd, Qwen Code"
     agent = Qwen()
-
-    def arguments(self, start: Start) -> list[str]:
-        return [*super().arguments(start), *beside(self.place)]
