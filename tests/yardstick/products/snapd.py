@@ -47,7 +47,7 @@ class Snapd(AgentProduct):
         self.place.environment |= {
             "SNAPD_DATA_DIR": str(self.place.above / "data"),
             "SNAPD_RUNTIME_DIR": str(self.place.above / "run"),
-            "SNAPD_HOOK_SECONDS": "30",  # a busy machine must not decide
+            "SNAPD_HOOK_SECONDS": "30",  # so that a busy machine does not change a result
         }
         super().open()
         self._messages: dict[int, str] = {}
