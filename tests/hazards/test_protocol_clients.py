@@ -51,10 +51,18 @@ def cancel(message_id: int | str) -> bytes:
 
 @pytest.mark.hazard(64)
 def test_cancel_before_the_work_begins_leaves_nothing(daemon: Machine, folder: Path) -> None:
-    raw = daemon.raw().open(folder)
-    for number in range(10):
-        raw.send(request(number, "snapshot/track") + cancel(number))
-        assert error_of(raw.answer(number)) == (-32800, "requestCancelled")
+    first, raw = daemon.raw().open(folder), daemon.raw().open(folder)
+    with daemon.held_up("look", folder) as waits:
+        first.send(request("first", "snapshot/track"))
+        wait_until(waits, "the first snapshot")
+        # behind the first one, they cannot begin before the cancel is read
+        for number in range(10):
+            raw.send(request(number, "snapshot/track") + cancel(number))
+            assert error_of(raw.answer(number)) == (-32800, "requestCancelled")
+        first.send(cancel("first"))
+        # once this is refused, the daemon has read what was sent before
+        assert error_of(first.ask("unknown", "snapshot/nothing"))[0] == -32601
+    assert error_of(first.answer("first")) == (-32800, "requestCancelled")
     assert "lastHash" not in raw.result("snapshot/status")
 
 
