@@ -166,7 +166,7 @@ EXAMPLES = {
         ("github_`~`pat_<A22>_<A59>",), ("github_pat_" + "X" * 22 + "_" + "X" * 59, "github_pat_token_for_example")
     ),
     "gitlab-token": Example(
-        ("gl`~`pat-<u20>", "gl`~`rt-<A27>.<h2>.<h9>", "GR1348`~`941<u20>"),
+        ("gl`~`pat-<u20>", "gl`~`pat-<A8>yoUR-<A7>", "gl`~`rt-<A27>.<h2>.<h9>", "GR1348`~`941<u20>"),
         ("glpat-your-token-goes-in-here", "glpat-xxxxxxxxxxxxxxxxxxxx", "glrt-a-name-of-words-that-is-long"),
     ),
     "npm-token": Example(("np`~`m_<A36>",), ("npm_config_registry_of_the_company_in_use", "npm_" + "x" * 36)),
@@ -259,6 +259,7 @@ EXAMPLES = {
             "DATABASE_URL=postgres://me:<A6>7q<A6>@db.internal:5432/app",
             'url = "mongodb+srv://me:<A6>7q<A6>@cluster0.mongodb.net/"',
             "redis://:<A20>7q@cache:6379/0",
+            "redis://:<A4>xPwdR<A10>7q@cache:6379/0",
             "jdbc:mysql://me:<A6>7q<A6>@db/app",
         ),
         (
@@ -269,6 +270,7 @@ EXAMPLES = {
             "postgres://me:<A12>@db.example.com/app",
             "postgres://localhost:5432/app?note=me@home.org",
             "amqp://guest:guest@rabbitmq:5672",
+            "mysql://me:dbpwd12@db/app",
         ),
     ),
     "url-password": Example(
@@ -307,11 +309,13 @@ EXAMPLES = {
             'SECRET_KEY = "<j24>7<j25>"',
             "SECRET_KEY = 'django-insecure-<j24>7<j25>'",
             "app.config['SECRET_KEY'] = '<j24>7<j25>'",
+            'SECRET_KEY = "$(tz)<j20>7<j25>"',
         ),
         (
             'SECRET_KEY = os.environ["DJANGO_SECRET_KEY_OF_THE_PRODUCTION_2"]',
             "SECRET_KEY = 'your-secret-key-of-at-least-40-characters-1'",
             "SECRET_KEY = '" + "*" * 50 + "'",
+            'SECRET_KEY = "$(SECRET_KEY_OF_THE_PRODUCTION_OF_MY_APP_2)"',
         ),
         "src/settings.py",
     ),

@@ -171,7 +171,7 @@ class GeminiRestore(GeminiCli):
     _saved = "Edit|WriteFile"
 
     def go_back(self, turn: Turn) -> None:
-        terminal = self.terminal(turn.session)
+        terminal = self.terminal(turn.session)  # `/resume` would not help: each start deletes all checkpoints
         if turn.number not in self._first:
             raise Refused(f"no checkpoint: `/restore` lists {len(self.checkpoints())}, and none of this turn")
         seen = (_RESTORED, "✕", "Could not", "Error")
